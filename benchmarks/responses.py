@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.record_draws import prepare_responses, respond
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw

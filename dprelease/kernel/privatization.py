@@ -15,7 +15,7 @@ from dprelease.model import ExactTable, Form, Step
 
 
 def _draw_choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
-    from dprelease.kernel.chapters.choices.choice_cells import choose_candidates
+    from dprelease.kernel.chapters.choices.choice_sampler import choose_candidates
 
     return choose_candidates(step, scores, width, entropy)
 
@@ -23,7 +23,7 @@ def _draw_choices(step: Step, scores: Integers, width: int, entropy: Entropy) ->
 def _draw_quantiles(
     step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
 ) -> Values:
-    from dprelease.kernel.chapters.choices.choice_cells import choose_quantiles
+    from dprelease.kernel.chapters.choices.quantile_sampler import choose_quantiles
 
     return choose_quantiles(step, measures, cells, entropy)
 

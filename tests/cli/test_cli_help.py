@@ -144,7 +144,6 @@ FOR_OTHER_SPECS = {
     "dprelease.kernel.chapters.private_keys.shown_keys",
     "dprelease.kernel.chapters.record_tables.finite",
     "dprelease.kernel.chapters.record_tables.record_draws",
-    "dprelease.kernel.chapters.record_tables.respond",
     "dprelease.kernel.chapters.record_tables.subset_selection",
     "dprelease.kernel.chapters.strategies.mixed_cells",
     "dprelease.local.estimates",

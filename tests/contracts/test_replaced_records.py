@@ -35,7 +35,7 @@ from dprelease.engines.engine_interface import Engine
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.kernel import privatization
-from dprelease.kernel.chapters.choices import choice_cells
+from dprelease.kernel.chapters.choices import choice_sampler, quantile_sampler
 from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.language import word
@@ -326,10 +326,10 @@ def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     zeros = replace(privatization.CHAPTERS, sample=lambda _noise, number, _: np.zeros(number, int))
     monkeypatch.setattr(privatization, "CHAPTERS", zeros)
     monkeypatch.setattr(
-        choice_cells, "choose_candidates", lambda _step, scores, *_: (tuple(scores),)
+        choice_sampler, "choose_candidates", lambda _step, scores, *_: (tuple(scores),)
     )
     monkeypatch.setattr(
-        choice_cells, "choose_quantiles", lambda _step, points, *_: tuple(map(tuple, points))
+        quantile_sampler, "choose_quantiles", lambda _step, points, *_: tuple(map(tuple, points))
     )
 
 

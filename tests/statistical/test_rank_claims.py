@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dprelease.kernel.chapters.choices.choice_cells import choose_quantiles
-from dprelease.kernel.chapters.choices.quantile_sampler import move_to_nearest
+from dprelease.kernel.chapters.choices.quantile_sampler import choose_quantiles, move_to_nearest
 from dprelease.language import word
 from dprelease.model import Step
 from dprelease.planning.planner import make_plan

@@ -18,7 +18,7 @@ from record_laws import window_of_ratio
 from scipy.stats import chi2
 
 from dprelease.kernel.chapters.record_tables import subset_selection as subsets
-from dprelease.kernel.chapters.record_tables.respond import respond
+from dprelease.kernel.chapters.record_tables.record_draws import respond
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 

@@ -23,7 +23,6 @@ from dprelease.model import (
     Group,
     InputColumn,
     Measure,
-    Quantity,
     Query,
     RecordRequest,
     RecordStep,
@@ -90,13 +89,17 @@ def _list_groups(query: Query) -> tuple[Group, ...]:
 
 def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
     measures: dict[Measure, int] = {}
-    positions = tuple(
-        tuple(
-            measures.setdefault(_drop_common_filter(measure, rows.where), len(measures))
-            for measure in step.measures
-        )
-        for step in steps
-    )
+    positions: list[tuple[int, ...]] = []
+    places: list[tuple[int, ...] | None] = []
+    for step in steps:
+        # The rows have passed the common filter already.
+        own = [replace(m, where=None) if m.where == rows.where else m for m in step.measures]
+        positions.append(tuple(measures.setdefault(m, len(measures)) for m in own))
+        groups = _list_groups(step.query)
+        if groups == rows.groups:
+            places.append(None)
+        else:
+            places.append(tuple(rows.groups.index(group.complete()) for group in groups))
     alone = steps[0] if rows.alone is not None else None
     request = AggregateRequest(
         source=release.data.source,
@@ -110,18 +113,7 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
         survey_weight=alone.survey_weight if alone else None,
     )
     request = replace(request, inputs=list_inputs(release, request))
-    places = tuple(_find_places(_list_groups(step.query), rows.groups) for step in steps)
-    return Job(request, tuple(steps), positions, places)
-
-
-def _find_places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
-    """Find the places of groups in a completed table; None if they are the table's own."""
-    return None if groups == table else tuple(table.index(group.complete()) for group in groups)
-
-
-def _drop_common_filter(measure: Measure, where: Expression | None) -> Measure:
-    """Leave out the filter that the rows have passed already."""
-    return replace(measure, where=None) if measure.where == where else measure
+    return Job(request, tuple(steps), tuple(positions), tuple(places))
 
 
 def _bound(release: Release, leading: int, salt: int) -> Bound | None:
@@ -162,8 +154,10 @@ def list_inputs(release: Release, request: AggregateRequest) -> tuple[InputColum
     for measure in request.measures:
         if measure.column is not None:
             column_names.add(measure.column)
-    quantities = [part for measure in request.measures for part in _list_quantities(measure)]
-    for quantity in (*quantities, request.points, request.survey_weight):
+    quantities = [request.points, request.survey_weight]
+    for measure in request.measures:
+        quantities += [measure.quantity, measure.survey_weight]
+    for quantity in quantities:
         if quantity is not None:
             column_names.add(quantity.column)
     if request.scores is not None:
@@ -174,10 +168,6 @@ def list_inputs(release: Release, request: AggregateRequest) -> tuple[InputColum
         if expression is not None:
             column_names.update(expression.columns)
     return _read(release, column_names)
-
-
-def _list_quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
-    return measure.quantity, measure.survey_weight
 
 
 def _read(release: Release, column_names: set[str]) -> tuple[InputColumn, ...]:

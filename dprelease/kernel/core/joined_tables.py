@@ -67,7 +67,12 @@ def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
     if people:
         yield from filter(_is_of_strategy, steps)
         return
-    distinct = {step.query.groups for step in steps if not _is_additive(step)}
+    # Distinct values of cells together are not the sums of those in each.
+    distinct = {
+        step.query.groups
+        for step in steps
+        if any(measure.kind is MeasureKind.DISTINCT for measure in step.measures)
+    }
     for step in steps:
         plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
         filtered = step.query.numerator is not None and step.query.where is not None
@@ -96,11 +101,6 @@ def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
         measure for step in steps if _complete_groups(step) == table for measure in step.measures
     }
     return [step for step in steps if measures.issuperset(step.measures)]
-
-
-def _is_additive(step: Step) -> bool:
-    """Tell whether a step's integers in cells together are the sums of those in each."""
-    return all(measure.kind is not MeasureKind.DISTINCT for measure in step.measures)
 
 
 def _is_of_strategy(step: Step) -> bool:

@@ -167,19 +167,15 @@ def _iter_powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:
 
 
 def _compute_effect(step: Step, values: Mapping[Quantity, Powers], off: set[Switch]) -> Effect:
-    amounts = [
-        Fraction(0)
-        if off.intersection(_iter_switches(part, step))
-        else _compute_amount(part, values)
-        for part in step.measures
-    ]
+    amounts = []
+    for part in step.measures:
+        if off.intersection(_iter_switches(part, step)):
+            amounts.append(Fraction(0))
+        elif part.quantity is None:
+            amounts.append(Fraction(1))
+        else:
+            amounts.append(values[part.quantity][_PLACES[part.kind]])
     return tuple(
         sum((f * amount for f, amount in zip(row, amounts, strict=True)), Fraction(0))
         for row in step.transform
     )
-
-
-def _compute_amount(measure: Measure, values: Mapping[Quantity, Powers]) -> Fraction:
-    if measure.quantity is None:
-        return Fraction(1)
-    return values[measure.quantity][_PLACES[measure.kind]]

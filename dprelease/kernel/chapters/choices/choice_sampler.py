@@ -33,7 +33,7 @@ bits while they leave it open: nothing is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -51,10 +51,14 @@ from dprelease.kernel.chapters.choices.weights import (
 from dprelease.kernel.chapters.many_draws.uniforms import keep_exactly
 from dprelease.kernel.core.entropy import Entropy, read_bits
 from dprelease.kernel.distributions.intervals import Interval, divide, enclose_exp_negative
+from dprelease.model import NoiseFamily, Step
 
 _GUARD = 64
 
 Draw = Callable[[WeightBuckets, Entropy], Candidate]
+
+Values = tuple[tuple[int, ...], ...]
+"""What is released: ``[rank][cell]``."""
 
 
 def choose(
@@ -150,6 +154,28 @@ def _compute_tail_rate(exponent: Fraction, bits: int) -> Interval:
     """Compute the rate 1 - exp(-exponent) of the tails of a candidate."""
     heads = enclose_exp_negative(exponent, bits)
     return Interval(max((1 << bits) - heads.high, 0), (1 << bits) - heads.low)
+
+
+# --- candidates for all cells --------------------------------------------------------------------
+
+
+def choose_candidates(step: Step, scores: Sequence[int], width: int, entropy: Entropy) -> Values:
+    """Choose candidates for each cell; return their positions, first pick first."""
+    flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
+    if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:
+        raise ValueError("a choice is made by a mechanism for choices")
+    draw = draw_permute_and_flip if flips else draw_exponential
+    picks, rate = step.query.picks, step.noise.parameter
+    picked = [
+        [place for place, _ in select_in_turn(scores[at : at + width], picks, rate, draw, entropy)]
+        for at in range(0, len(scores), width)
+    ]
+    return transpose_ranks(picked, min(picks, width))
+
+
+def transpose_ranks(picked: Sequence[Sequence[int]], ranks: int) -> Values:
+    """Turn ``[cell][rank]`` into ``[rank][cell]``, also where private keys left no cells."""
+    return tuple(tuple(of_cell[rank] for of_cell in picked) for rank in range(ranks))
 
 
 # --- several without replacement -----------------------------------------------------------------

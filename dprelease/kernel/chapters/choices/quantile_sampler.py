@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dprelease.kernel.chapters.choices.choice_sampler import choose, keep
+from dprelease.kernel.chapters.choices.choice_sampler import Values, choose, keep, transpose_ranks
 from dprelease.kernel.chapters.choices.weights import Integers, cast_to_integers, sum_exactly
 from dprelease.kernel.core.entropy import Entropy
-from dprelease.model.plans import QuantileScheme, QuantileStep
+from dprelease.model.plans import QuantileScheme, QuantileStep, Step
 
 Int64s = npt.NDArray[np.int64]
 
@@ -172,6 +172,24 @@ def move_to_nearest(
     if not places.size:
         return (), ()
     return listed[places].tolist(), np.add.reduceat(sizes, starts).tolist()
+
+
+def choose_quantiles(
+    step: Step, measures: Sequence[Sequence[int]], cells: Sequence[int], entropy: Entropy
+) -> Values:
+    """Choose a grid integer by cell and quantile; ``measures`` are cells, points and counts."""
+    if step.scheme is None or step.points is None:
+        raise ValueError("quantiles need a scheme and a quantity")
+    places, points, counts = measures
+    grid, public = step.points.grid, step.query.points
+    picked = []
+    for cell in cells:
+        start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
+        inside = points[start:end], counts[start:end]
+        if public is not None:
+            inside = move_to_nearest(*inside, public)
+        picked.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
+    return transpose_ranks(picked, len(step.scheme.quantiles))
 
 
 # --- selections -----------------------------------------------------------------------------------

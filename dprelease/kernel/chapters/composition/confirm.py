@@ -55,9 +55,10 @@ def is_confirmed(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) 
             gaussians[event] += count if event.shift.l2_squared else 0
             continue
         if isinstance(event, Approximate):
-            success *= _bound_power(1 - event.delta, count)
-            success = _round_down(success)
-        alone, reach = _strip_failure(event), _reach(event)
+            success = _round_down(success * _bound_power(1 - event.delta, count))
+        # The event, given that it does not fail.
+        alone = Pure(event.epsilon) if isinstance(event, Approximate) else event
+        reach = _reach(event)
         bounded[alone if reach > _LEAST else Pure(_LEAST)] += count if reach else 0
     # What fails adds 1 - kept; the others have to do with the rest, which counts kept times.
     if delta < 1 - success or success == 0:
@@ -74,11 +75,6 @@ def is_confirmed(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) 
     from dprelease.kernel.chapters.composition import search
 
     return search.is_below(bounded, reaches, gaussians, epsilon, target)
-
-
-def _strip_failure(event: Bounded | Approximate) -> Bounded:
-    """Return the event, given that it does not fail."""
-    return Pure(event.epsilon) if isinstance(event, Approximate) else event
 
 
 def _reach(event: Bounded | Approximate) -> Fraction:

@@ -138,21 +138,16 @@ def compose_laws(scale: Scale, left: Law, right: Law) -> Law:
         left = coarsen(scale, left)
     while right.level < left.level:
         right = coarsen(scale, right)
-    mass = _convolve(left.mass, right.mass)
+    # By parts, as NumPy would share long ones out to threads, slowly.
+    mass: Floats = np.zeros(len(left.mass) + len(right.mass) - 1)
+    for start in range(0, len(right.mass), _PART):
+        part = np.convolve(left.mass, right.mass[start : start + _PART])
+        mass[start : start + len(part)] += part
     lost = left.lost * float(right.mass.sum()) + right.lost * float(left.mass.sum())
     error = left.error + right.error + 2 * min(len(left.mass), len(right.mass)) + 2
     return _flush_subnormals(
         Law(left.level, left.first + right.first, mass, lost + left.lost * right.lost, error)
     )
-
-
-def _convolve(left: Floats, right: Floats) -> Floats:
-    """Convolve in parts: long arrays would make the FFT start threads, which is slower."""
-    mass: Floats = np.zeros(len(left) + len(right) - 1)
-    for start in range(0, len(right), _PART):
-        part = np.convolve(left, right[start : start + _PART])
-        mass[start : start + len(part)] += part
-    return mass
 
 
 def trim_law(scale: Scale, law: Law, above: float, below: float) -> Law:

@@ -334,20 +334,15 @@ DEFINITIONS: dict[str, Definition] = {
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def _iter_columns(query: Query) -> Iterator[Column]:
-    parts = [part.column for part in (query.numerator, query.denominator) if part is not None]
-    curve = [axis.column for axis in query.curve]
-    for column in (query.column, query.survey_weight, *parts, *curve):
-        if column is not None:
-            yield column
-
-
 def _has_declared_columns(planned: tuple[Query, Release]) -> bool:
     """Tell whether columns are as the release declares them, and groups of their type."""
     query, release = planned
     declared = release.columns
+    parts = [part.column for part in (query.numerator, query.denominator) if part is not None]
+    curve = [axis.column for axis in query.curve]
+    columns = (query.column, query.survey_weight, *parts, *curve)
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
-    return all(declared.get(column.name) == column for column in _iter_columns(query)) and all(
+    return all(column is None or declared.get(column.name) == column for column in columns) and all(
         group.column in declared and declared[group.column].type is group.type for group in groups
     )
 

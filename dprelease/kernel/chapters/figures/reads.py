@@ -50,8 +50,9 @@ class _ReadStep(Struct, frozen=True):
 
     @property
     def combinations(self) -> list[Combination]:
-        """What each integer that is read is made of."""
-        return [_combine_measures(self.step, row) for row in self.read.rows]
+        """Collect what of each measure is in each integer that is read."""
+        measures = [{measure.kind: Fraction(1)} for measure in self.step.measures]
+        return [_add_up_cells(measures, self.step.transform[row]) for row in self.read.rows]
 
 
 def find_read_breaches(plan: Plan) -> Iterator[Breach]:
@@ -240,13 +241,6 @@ MOMENTS: Rules[_ReadStep] = (
     Rule("moments have no factors, sums over groups or screens", _is_plain),
     Rule("the integers are the moments of the query's statistic", _are_moments),
 )
-
-
-def _combine_measures(step: Step, row: int) -> Combination:
-    """Collect what of each measure is in a released integer."""
-    return _add_up_cells(
-        [{measure.kind: Fraction(1)} for measure in step.measures], step.transform[row]
-    )
 
 
 def _add_up_cells(rows: Sequence[Combination], factors: Sequence[Fraction | int]) -> Combination:

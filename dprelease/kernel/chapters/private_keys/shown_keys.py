@@ -53,7 +53,11 @@ def privatize_keys(
     """
     measures, occurring = exact.reveal(), exact.reveal_keys()
     table = job.steps[0].query.table
-    _check_keys(measures, occurring, job)
+    # Each key stands once, with an integer of each measure for it, or for each of its candidates.
+    sizes = {len(measure) for measure in measures}
+    expected = {len(occurring) * _count_outputs(job)} if job.request.points is None else sizes
+    if len(set(occurring)) != len(occurring) or sizes != expected or len(sizes) != 1:
+        raise ValueError("a table with a missing or spare key is not released")
     values: dict[str, Values] = {}
     steps = list(zip(job.steps, job.positions, strict=True))
     keys = selected_keys.get(table)
@@ -93,14 +97,6 @@ def _select(
         [occurring[at] for at in order], noisy, step.threshold, query.groups
     )
     return tuple(key for key, _ in selected_cells), (tuple(count for _, count in selected_cells),)
-
-
-def _check_keys(measures: Sequence[Integers], occurring: Sequence[Key], job: Job) -> None:
-    """Check that each key stands once, with one integer of each measure (or for each candidate)."""
-    sizes = {len(measure) for measure in measures}
-    expected = {len(occurring) * _count_outputs(job)} if job.request.points is None else sizes
-    if len(set(occurring)) != len(occurring) or sizes != expected or len(sizes) != 1:
-        raise ValueError("a table with a missing or spare key is not released")
 
 
 def _count_outputs(job: Job) -> int:

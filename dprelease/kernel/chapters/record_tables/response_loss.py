@@ -52,11 +52,6 @@ def _is_rho_confirmed(loss: Loss) -> bool:
     return loss.delta == 0 and loss.rho * (1 + shrunk) >= loss.epsilon * (1 - shrunk)
 
 
-def _bound_factor(epsilon: Fraction) -> Fraction:
-    """Bound e^epsilon from below."""
-    return numbers.enclose_exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
-
-
 # --- sets of labels -----------------------------------------------------------------------------
 
 
@@ -94,7 +89,8 @@ def _is_subset_confirmed(law: SubsetLaw, loss: Loss) -> bool:
 
 def _bound_excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fraction) -> Fraction:
     """Bound the delta of two laws from above: how many outcomes, and their chance by each."""
-    factor = _bound_factor(epsilon)
+    # A lower bound of e^epsilon.
+    factor = numbers.enclose_exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
     return sum((n * max(_ZERO, p - factor * q) for n, p, q in outcomes), _ZERO)
 
 

@@ -55,7 +55,11 @@ def respond_subset(law: SubsetLaw, codes: Int64s, entropy: Entropy) -> Labels:
     answers = np.empty((codes.size, law.size), dtype=_choose_dtype(law))
     chunk = max(1, min(_CHUNK, _CHUNK_CELLS // law.size))
     for start in range(0, codes.size, chunk):
-        truth = _settle(codes[start : start + chunk], law.labels, entropy)
+        truth = codes[start : start + chunk]
+        missing = np.flatnonzero(truth < 0)
+        if missing.size:  # a uniform label for each that has none
+            truth = truth.copy()
+            truth[missing] = draw_integers_below(law.labels, missing.size, entropy)
         answers[start : start + chunk] = _draw(law, truth, entropy)
     return answers
 
@@ -81,16 +85,6 @@ def prepare_subset(law: SubsetLaw) -> None:
 
 def _choose_dtype(law: SubsetLaw) -> npt.DTypeLike:
     return np.uint16 if law.labels <= _NARROW else np.uint32
-
-
-def _settle(codes: Int64s, labels: int, entropy: Entropy) -> Int64s:
-    """Give a uniform label to each code that has none."""
-    places = np.flatnonzero(codes < 0)
-    if not places.size:
-        return codes
-    settled = codes.copy()
-    settled[places] = draw_integers_below(labels, places.size, entropy)
-    return settled
 
 
 def _draw(law: SubsetLaw, truth: Int64s, entropy: Entropy) -> Labels:

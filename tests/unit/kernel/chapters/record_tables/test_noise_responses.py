@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dprelease.kernel.chapters.many_draws.sampler import sample
-from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables import record_draws
+from dprelease.kernel.chapters.record_tables.record_draws import prepare_responses, respond
 from dprelease.kernel.core.entropy import EntropyError
 from dprelease.model import Grid, Noise, NoiseFamily
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
@@ -122,7 +123,7 @@ def test_a_draw_beyond_64_bits_is_an_error_not_a_wrapped_number(
     monkeypatch: pytest.MonkeyPatch, scripted
 ) -> None:
     far = np.array([1 << 70], dtype=object)
-    monkeypatch.setattr("dprelease.kernel.chapters.record_tables.respond.sample", lambda *_: far)
+    monkeypatch.setattr(record_draws, "sample", lambda *_: far)
     with pytest.raises(OverflowError, match="64 bits"):
         respond(LaplaceLaw(F(1)), np.zeros(1, dtype=np.int64), GRID, scripted())
 
@@ -154,7 +155,7 @@ import numpy as np
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 from dprelease.kernel.core.entropy import SystemEntropy
-from dprelease.kernel.chapters.record_tables.respond import respond
+from dprelease.kernel.chapters.record_tables.record_draws import respond
 entropy, codes = SystemEntropy(), np.full(200, 3)
 laws = [SubsetLaw(50, 1, F(1, 4)), SubsetLaw(50, 20, F(1, 2)), LaplaceLaw(F(10)),
         WindowLaw(Window(8, 3, F(3), F(1)))]

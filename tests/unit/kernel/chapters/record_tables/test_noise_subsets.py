@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dprelease.kernel.chapters.record_tables import subset_selection as subsets
-from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.record_draws import prepare_responses, respond
 from dprelease.kernel.chapters.record_tables.subset_selection import (
     build_set_law,
     draw_label,

@@ -11,7 +11,7 @@ from record_laws import window_of_ratio
 from thorough import for_each
 
 from dprelease.kernel.chapters.record_tables.piecewise import build_windows
-from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.record_draws import prepare_responses, respond
 from dprelease.model import Grid
 from dprelease.model.record_tables import Window, WindowLaw
 
