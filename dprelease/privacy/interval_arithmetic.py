@@ -1,43 +1,25 @@
 """Rigorous lower and upper bounds of exp, ln, tanh, sqrt and of the normal law's tail.
 
 Every function returns a pair ``(low, high)`` of Fractions with ``low <= true value <= high``.
-Decimal's exp, ln and sqrt are correctly rounded (the General Decimal Arithmetic specification),
-so that one step down and one step up from the result enclose the true value. Fractions in the
-answers have about ``DIGITS`` digits, whatever the argument.
-
-Why not by ``dprelease.kernel.distributions.intervals``, which samplers use: its intervals
-are of absolute width 2^-bits, as comparisons with random bits need them, while losses and
-thresholds need digits of tiny deltas. Measured: with bits for the same digits its normal tail
-takes twice as long up to 16 standard deviations and a hundred times beyond, its exponential six
-times as long at e^-500. ``kernel.core.numerics`` is independent of both on purpose.
+The enclosures are those of ``dprelease.kernel.distributions.intervals``, with about ``DIGITS``
+digits whatever the argument: losses and thresholds need digits of tiny deltas.
+``kernel.core.numerics``, by which certification judges them, is independent on purpose.
 """
 
 from __future__ import annotations
 
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+
+from dprelease.kernel.distributions import intervals
 
 DIGITS = 80
 CLAMP = 5000  # exp is not resolved beyond e^-5000 and e^5000: digits there would be for nothing
 
 Bounds = tuple[Fraction, Fraction]
 
-_PI_FLOOR = Fraction(
-    "3.1415926535897932384626433832795028841971693993751"
-    "058209749445923078164062862089986280348253421170679"
-)
-PI: Bounds = (_PI_FLOOR, _PI_FLOOR + Fraction(1, 10**100))
+PI: Bounds = intervals.enclose_pi(336).to_fractions(336)
 ONE = Fraction(1)
 ZERO = Fraction(0)
-
-
-def _build_context(digits: int, rounding: str) -> Context:
-    return Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
-
-
-_FLOOR = _build_context(DIGITS, ROUND_FLOOR)
-_CEILING = _build_context(DIGITS, ROUND_CEILING)
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
@@ -50,7 +32,7 @@ def round_up(value: Fraction, digits: int = 15) -> Fraction:
     Returns:
         The least such number that is not below ``value``.
     """
-    return Fraction(_round_to_context(value, _build_context(digits, ROUND_CEILING)))
+    return Fraction(intervals.divide_out(value, intervals.build_contexts(digits)[1]))
 
 
 def round_down(value: Fraction, digits: int = 15) -> Fraction:
@@ -63,11 +45,7 @@ def round_down(value: Fraction, digits: int = 15) -> Fraction:
     Returns:
         The largest such number that is not above ``value``.
     """
-    return Fraction(_round_to_context(value, _build_context(digits, ROUND_FLOOR)))
-
-
-def _round_to_context(value: Fraction, context: Context) -> Decimal:
-    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Fraction(intervals.divide_out(value, intervals.build_contexts(digits)[0]))
 
 
 def bound_exp(x: Fraction) -> Bounds:
@@ -88,8 +66,7 @@ def bound_exp(x: Fraction) -> Bounds:
         return ZERO, bound_exp(Fraction(-CLAMP))[1]
     if x > CLAMP:
         raise OverflowError("exp of a number above 5000 has no useful upper bound")
-    low = _FLOOR.next_minus(_FLOOR.exp(_round_to_context(x, _FLOOR)))
-    high = _CEILING.next_plus(_CEILING.exp(_round_to_context(x, _CEILING)))
+    low, high = intervals.bound_exp(x, DIGITS)
     return Fraction(low), Fraction(high)
 
 
@@ -110,13 +87,8 @@ def bound_ln(x: Fraction) -> Bounds:
     Raises:
         ValueError: x is not positive.
     """
-    if x <= 0:
-        raise ValueError("the logarithm needs a positive argument")
-    below, above = _round_to_context(x, _FLOOR), _round_to_context(x, _CEILING)
-    # Rounded to 1 the logarithm is 0 exactly; the decimal next to 0 has a billion digits.
-    low = ZERO if below == 1 else Fraction(_FLOOR.next_minus(_FLOOR.ln(below)))
-    high = ZERO if above == 1 else Fraction(_CEILING.next_plus(_CEILING.ln(above)))
-    return low, high
+    low, high = intervals.bound_log(x, DIGITS)
+    return Fraction(low), Fraction(high)
 
 
 def bound_sqrt(x: Fraction) -> Bounds:
@@ -125,8 +97,7 @@ def bound_sqrt(x: Fraction) -> Bounds:
         raise ValueError("the square root needs an argument that is not negative")
     if x == 0:
         return ZERO, ZERO
-    low = _FLOOR.next_minus(_FLOOR.sqrt(_round_to_context(x, _FLOOR)))
-    high = _CEILING.next_plus(_CEILING.sqrt(_round_to_context(x, _CEILING)))
+    low, high = intervals.bound_sqrt(x, DIGITS)
     return Fraction(low), Fraction(high)
 
 
@@ -147,39 +118,6 @@ _FAR = 16  # from here on the asymptotic series is sharper than 10^-30
 _ASYMPTOTIC_TERMS = 40
 
 
-def _divide_up(numerator: int, denominator: int) -> int:
-    return -(-numerator // denominator)
-
-
-@lru_cache(maxsize=1)
-def _bound_sqrt_two_pi() -> Bounds:
-    return bound_sqrt(2 * PI[0])[0], bound_sqrt(2 * PI[1])[1]
-
-
-def _bound_density(x: Fraction) -> Bounds:
-    low, high = bound_exp(-x * x / 2)
-    root = _bound_sqrt_two_pi()
-    return low / root[1], high / root[0]
-
-
-def _bound_odd_series(x: Fraction) -> Bounds:
-    """Enclose the sum of x^(2n+1)/(2n+1)!! over n >= 0, for 0 <= x < 16, in fixed point."""
-    low = (x.numerator << _BITS) // x.denominator
-    high = _divide_up(x.numerator << _BITS, x.denominator)
-    square_low, square_high = low * low >> _BITS, _divide_up(high * high, _UNIT)
-    total_low, total_high, n = low, high, 0
-    # All terms are positive. Once n > x^2 each term is below half of the one before it, so the
-    # rest of the series is below the last term counted.
-    stop = int(x * x) + 1
-    while n <= stop or high > 1:
-        n += 1
-        low = low * square_low // ((2 * n + 1) << _BITS)
-        high = _divide_up(high * square_high, (2 * n + 1) << _BITS)
-        total_low += low
-        total_high += high
-    return Fraction(total_low, _UNIT), Fraction(total_high + high, _UNIT)
-
-
 def _bound_asymptotic_series(x: Fraction) -> Bounds:
     """Enclose (1/x)(1 - 1/x^2 + 3/x^4 - 15/x^6 ...) for x >= 16, in fixed point."""
     numerator, denominator = x.denominator**2, x.numerator**2
@@ -194,26 +132,21 @@ def _bound_asymptotic_series(x: Fraction) -> Bounds:
     return Fraction(max(0, low), _UNIT), Fraction(high, _UNIT)
 
 
-def _bound_upper_tail(x: Fraction) -> Bounds:
-    """Enclose P(N > x) for x >= 0."""
-    density = _bound_density(x)
-    # P(N > x) = 1/2 - phi(x) sum x^(2n+1)/(2n+1)!!
-    if x < _FAR:
-        series = _bound_odd_series(x)
-        half = Fraction(1, 2)
-        return max(ZERO, half - density[1] * series[1]), half - density[0] * series[0]
-    # Few digits of x are enough; the tail falls in x, so x is rounded up for the lower bound.
-    low = _bound_asymptotic_series(round_up(x, 40))[0] * density[0]
-    return max(ZERO, low), _bound_asymptotic_series(round_down(x, 40))[1] * density[1]
-
-
 def bound_normal(x: Fraction) -> Bounds:
     """Enclose Phi(x) = P(N <= x) for a standard normal N.
 
     Near zero the absolute error is below 10^-70, from 16 on the relative error of the tail is
     below 10^-30.
     """
-    low, high = _bound_upper_tail(abs(x))
+    tail = abs(x)
+    if tail < _FAR:
+        low, high = intervals.enclose_normal_outside(tail * tail, _BITS).to_fractions(_BITS + 1)
+    else:
+        # Few digits of x are enough; the tail falls in x, so x is rounded up for the lower bound.
+        near, far = round_down(tail, 40), round_up(tail, 40)
+        exp_low, exp_high = bound_exp(-tail * tail / 2)
+        low = exp_low * _bound_asymptotic_series(far)[0] / bound_sqrt(2 * PI[1])[1]
+        high = exp_high * _bound_asymptotic_series(near)[1] / bound_sqrt(2 * PI[0])[0]
     if x > 0:
         low, high = 1 - high, 1 - low
     return round_down(low, DIGITS), round_up(high, DIGITS)

@@ -83,7 +83,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.kernel": (),
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
-    "dprelease.privacy": VOCABULARY,
+    "dprelease.privacy": (*VOCABULARY, "dprelease.kernel.distributions.intervals"),
     "dprelease.mechanisms": (
         *VOCABULARY,
         "dprelease.kernel.distributions",

@@ -4,6 +4,7 @@ An ``Interval`` (low, high) at ``bits`` stands for low <= 2^bits * x <= high. Ev
 low down and high up, so the true value never leaves. Exponentials and logarithms come from
 ``decimal``, whose ``exp`` and ``ln`` are correctly rounded (error at most half a unit in the last
 place, Python library reference) and are widened here by a whole unit on both sides.
+``privacy.interval_arithmetic`` gives the same as fractions of so many digits.
 """
 
 from __future__ import annotations
@@ -71,24 +72,12 @@ def enclose_exp_negative(exponent: Fraction, bits: int) -> Interval:
         return Interval(1 << bits, 1 << bits)
     if exponent >= bits:
         return Interval(0, 1)  # exp(-bits) < 2^-bits
-    down, up = _build_contexts(bits)
-    # copy_negate, as a minus sign would round to the 28 digits of the thread's own context.
-    low = down.next_minus(down.exp(_divide(exponent, up).copy_negate()))
-    high = up.next_plus(up.exp(_divide(exponent, down).copy_negate()))
-    return _scale(low, high, bits)
+    return _scale(*bound_exp(-exponent, _count_digits(bits)), bits)
 
 
 def enclose_log(value: Fraction, bits: int) -> Interval:
-    """Enclose ln(value) for value > 0 within a few units.
-
-    Half a last place is below 10^-12 units as long as the logarithm is below 10^10, which any
-    number that fits a memory has; it is covered by a whole unit on either side.
-    """
-    if value <= 0:
-        raise ValueError("only positive numbers have a logarithm")
-    down, up = _build_contexts(bits)
-    inner = _scale(down.ln(_divide(value, down)), up.ln(_divide(value, up)), bits)
-    return Interval(inner.low - 1, inner.high + 1)
+    """Enclose ln(value) for value > 0 within a few units."""
+    return _scale(*bound_log(value, _count_digits(bits)), bits)
 
 
 @lru_cache(maxsize=64)
@@ -101,7 +90,7 @@ def enclose_pi(bits: int) -> Interval:
 
 
 def enclose_normal_outside(squared: Fraction, bits: int) -> Interval:
-    """P(N^2 >= squared) for a standard normal N.
+    """Enclose P(N^2 >= squared) for a standard normal N.
 
     With y = squared it is 1 - sqrt(2 y/pi) exp(-y/2) sum over n of y^n/(1 3 5 ... (2n+1)), a series
     of positive terms that is cut once its terms halve (the rest is at most the last term).
@@ -110,18 +99,19 @@ def enclose_normal_outside(squared: Fraction, bits: int) -> Interval:
         return Interval(0, 1)  # at most exp(-y/2) <= exp(-bits) < 2^-bits
     guard = 64 + int(squared)  # the sum grows like exp(y/2) and so do its errors
     work = bits + guard
+    one = 1 << work
     y = enclose(squared, work)
-    term = total = Interval(1 << work, 1 << work)
+    low = high = total_low = total_high = one
     odd = 1
-    while term.high > 1 or 2 * squared > odd:
+    while high > 1 or 2 * squared > odd:
         odd += 2
-        term = multiply(term, y, work)
-        term = Interval(term.low // odd, -(-term.high // odd))
-        total = Interval(total.low + term.low, total.high + term.high)
-    total = Interval(total.low, total.high + term.high)
+        low = low * y.low // (odd << work)
+        high = -(-high * y.high // (odd << work))
+        total_low += low
+        total_high += high
+    total = Interval(total_low, total_high + high)
     front = enclose_sqrt(divide(Interval(2 * y.low, 2 * y.high), enclose_pi(work), work), work)
     inside = multiply(multiply(front, enclose_exp_negative(squared / 2, work), work), total, work)
-    one = 1 << work
     outside = Interval(max(one - inside.high, 0), min(max(one - inside.low, 1), one))
     return outside.shift(guard)
 
@@ -138,10 +128,38 @@ def _enclose_arctangent(inverse: int, bits: int) -> Interval:
     return Interval(total - error, total + error)
 
 
+# --- decimals -------------------------------------------------------------------------------------
+
+
+def bound_exp(exponent: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+    """Bound e^exponent by two decimals of so many digits."""
+    down, up = build_contexts(digits)
+    low, high = down.exp(divide_out(exponent, down)), up.exp(divide_out(exponent, up))
+    return down.next_minus(low), up.next_plus(high)
+
+
+def bound_log(value: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+    """Bound ln(value) by two decimals of so many digits; ValueError unless value > 0."""
+    if value <= 0:
+        raise ValueError("only positive numbers have a logarithm")
+    down, up = build_contexts(digits)
+    below, above = divide_out(value, down), divide_out(value, up)
+    # Rounded to 1 the logarithm is 0 exactly; the decimal next to 0 has a billion digits.
+    low = Decimal(0) if below == 1 else down.next_minus(down.ln(below))
+    high = Decimal(0) if above == 1 else up.next_plus(up.ln(above))
+    return low, high
+
+
+def bound_sqrt(value: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+    """Bound the root of value > 0 by two decimals of so many digits."""
+    down, up = build_contexts(digits)
+    low, high = down.sqrt(divide_out(value, down)), up.sqrt(divide_out(value, up))
+    return down.next_minus(low), up.next_plus(high)
+
+
 @lru_cache(maxsize=64)
-def _build_contexts(bits: int) -> tuple[Context, Context]:
-    """Decimal contexts that round down and up, with ten digits to spare."""
-    digits = bits * 3 // 10 + bits // 100 + 12  # log10(2) < 0.31
+def build_contexts(digits: int) -> tuple[Context, Context]:
+    """Build decimal contexts that round down and up."""
     down, up = (
         Context(
             prec=digits,
@@ -155,12 +173,17 @@ def _build_contexts(bits: int) -> tuple[Context, Context]:
     return down, up
 
 
-def _divide(value: Fraction, context: Context) -> Decimal:
-    """Divide, rounded the way the context says."""
+def divide_out(value: Fraction, context: Context) -> Decimal:
+    """Divide numerator by denominator, rounded the way the context says."""
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
+def _count_digits(bits: int) -> int:
+    """Count the decimal digits that hold ``bits``, and ten to spare."""
+    return bits * 3 // 10 + bits // 100 + 12  # log10(2) < 0.31
+
+
 def _scale(low: Decimal, high: Decimal, bits: int) -> Interval:
-    """Two decimals as integers at ``bits``, rounded outward; the arithmetic here is exact."""
+    """Scale two decimals to integers at ``bits``, rounded outward; the arithmetic here is exact."""
     (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
     return Interval((a << bits) // b, -(-(c << bits) // d))
