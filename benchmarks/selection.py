@@ -86,9 +86,7 @@ def regret_in_turn(counts: Counts, k: int, rate: Fraction, draw: Draw, repeats: 
     """Mean regret of k selections without replacement."""
     total = 0
     for _ in range(repeats):
-        total += regret(
-            counts, [index for index, _ in select_in_turn(counts, k, rate, draw, ENTROPY)]
-        )
+        total += regret(counts, select_in_turn(counts, k, rate, draw, ENTROPY))
     return total / repeats
 
 

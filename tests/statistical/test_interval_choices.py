@@ -95,8 +95,7 @@ def test_the_draws_keep_it(name: str, mechanism: str, entropy: Any) -> None:
     for distance, fine in ((short + 1, True), (short * 2 // 3, False)):
         scores = [0, *[-distance] * (MANY - 1)]
         found = [
-            select_in_turn(scores, 1, step.noise.parameter, draw, entropy)[0][0]
-            for _ in range(1000)
+            select_in_turn(scores, 1, step.noise.parameter, draw, entropy)[0] for _ in range(1000)
         ]
         assert plausible(np.array(found) != 0, LEVELS[1]) is fine
 

@@ -167,7 +167,7 @@ def choose_candidates(step: Step, scores: Sequence[int], width: int, entropy: En
     draw = draw_permute_and_flip if flips else draw_exponential
     picks, rate = step.query.picks, step.noise.parameter
     picked = [
-        [place for place, _ in select_in_turn(scores[at : at + width], picks, rate, draw, entropy)]
+        select_in_turn(scores[at : at + width], picks, rate, draw, entropy)
         for at in range(0, len(scores), width)
     ]
     return transpose_ranks(picked, min(picks, width))
@@ -181,14 +181,9 @@ def transpose_ranks(picked: Sequence[Sequence[int]], ranks: int) -> Values:
 # --- several without replacement -----------------------------------------------------------------
 
 
-def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
-    scores: Integers,
-    k: int,
-    rate: Fraction,
-    draw: Draw,
-    entropy: Entropy,
-    sizes: Integers | None = None,
-) -> list[Candidate]:
+def select_in_turn(
+    scores: Integers, k: int, rate: Fraction, draw: Draw, entropy: Entropy
+) -> list[int]:
     """Select ``k`` different candidates, in order: each by ``draw`` among those that are left.
 
     Every selection is at the whole ``rate``. All candidates are selected if there are no more than
@@ -196,11 +191,12 @@ def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")
-    buckets = WeightBuckets(compute_distances(scores), rate, sizes)
-    selected: list[Candidate] = []
+    buckets = WeightBuckets(compute_distances(scores), rate)
+    selected: list[int] = []
     for _ in range(min(k, buckets.remaining)):
-        selected.append(draw(buckets, entropy))
-        buckets.take(selected[-1])
+        index, _ = draw(buckets, entropy)
+        selected.append(index)
+        buckets.take(index)
     return selected
 
 

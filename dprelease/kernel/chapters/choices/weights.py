@@ -24,7 +24,7 @@ of them never wrap: 64 bits where all fit, Python integers elsewhere.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -93,7 +93,7 @@ Candidate = tuple[int, int]
 
 STEP = 64  # bits drawn at once
 _GUARD = 64  # extra bits for the rounding of sums
-_GONE = -1  # the bucket of an entry of which no candidate is left
+_GONE = -1  # the bucket of an entry that was taken away
 _AHEAD = 4  # how many times the buckets needed are counted at once
 
 
@@ -112,7 +112,7 @@ class Sums(Struct, frozen=True):
 
 
 class WeightBuckets:
-    """The candidates of one selection, from which candidates can be taken away.
+    """The candidates of one selection, from which entries can be taken away.
 
     ``distances``: integers >= 0, one for each entry, of any size. ``sizes``: how many equal
     candidates an entry stands for (1 if not given). A candidate is its entry's index and an
@@ -138,7 +138,6 @@ class WeightBuckets:
         self._step = rate * self._width
         self._levels = _divide(self._distances, self._width)
         self._left = self._distances.size if self._sizes is None else sum_exactly(self._sizes)
-        self._taken: dict[int, list[int]] = {}
         self._sums: dict[int, Sums] = {}
         self._in_bucket: dict[int, npt.NDArray[np.int64]] = {}
         self._start, self._counts = 0, [0]
@@ -180,17 +179,14 @@ class WeightBuckets:
             (total.low << work) // above.high, -(-(total.high << work) // above.low)
         ).shift(work - bits)
 
-    def take(self, candidate: Candidate) -> None:
-        """Take a candidate away that is there."""
-        index, offset = candidate
-        bucket = int(self._levels[index])
-        if self._sizes is None or self._sizes[index] == 1:
-            self._levels[index] = _GONE
-            members = self._list_members(bucket)
-            self._in_bucket[bucket] = members[members != index]
+    def take(self, index: int) -> None:
+        """Take away an entry that is there; it must stand for one candidate."""
         if self._sizes is not None:
-            self._sizes[index] -= 1
-            insort(self._taken.setdefault(index, []), offset)
+            raise ValueError("one of several candidates of an entry is not taken away")
+        bucket = int(self._levels[index])
+        self._levels[index] = _GONE
+        members = self._list_members(bucket)
+        self._in_bucket[bucket] = members[members != index]
         self._counts[bucket - self._start] -= 1
         self._left -= 1
         self._sums.clear()
@@ -268,10 +264,7 @@ class WeightBuckets:
         if self._sizes is None:
             return int(members[position]), 0
         place, offset = locate(self._sizes[members], position)
-        index = int(members[place])
-        for gone in self._taken.get(index, []):
-            offset += gone <= offset
-        return index, offset
+        return int(members[place]), offset
 
 
 def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
