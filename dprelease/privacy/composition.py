@@ -185,17 +185,12 @@ def repeat(loss: Loss, times: int) -> Loss:
     return Loss(times * loss.epsilon, times * loss.delta, rho)
 
 
-def _find_rho(loss: Loss) -> Fraction | None:
-    """Find the loss's rho; a pure loss has one even if none was stated."""
-    if loss.rho is None and loss.delta == 0:
-        return zcdp.bound_pure_rho(loss.epsilon)
-    return loss.rho
-
-
 def _sum_rho(losses: Iterable[Loss]) -> Fraction | None:
     total = ZERO
     for loss in losses:
-        rho = _find_rho(loss)
+        rho = loss.rho
+        if rho is None and loss.delta == 0:  # a pure loss has one even if none was stated
+            rho = zcdp.bound_pure_rho(loss.epsilon)
         if rho is None:
             return None
         total += rho

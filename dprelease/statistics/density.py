@@ -16,7 +16,6 @@ from dprelease.model import (
     Adjacency,
     AxisMatrix,
     ColumnType,
-    CurveAxis,
     Group,
     Measure,
     MeasureKind,
@@ -132,17 +131,14 @@ class Density(Statistic):
         """Publish the curve of each group and its noise interval."""
         query = step.query
         places = choose_places(1 / _compute_area(query))
-        layout = Layout(query.name, places, self._describe_meaning(query), interval)
-        figures = compute_curve_figures(_get_mixed(step), step.noise, noisy[0], interval, places)
-        return estimate_columns(layout, *figures)
-
-    def _describe_meaning(self, query: Query) -> Sentence:
-        names = join_names([axis.column.name for axis in query.curve])
-        return sentence(
+        meaning = sentence(
             "statistics.density.description",
-            names=names,
+            names=join_names([axis.column.name for axis in query.curve]),
             bandwidths=_describe_bandwidths(query),
         )
+        layout = Layout(query.name, places, meaning, interval)
+        figures = compute_curve_figures(_get_mixed(step), step.noise, noisy[0], interval, places)
+        return estimate_columns(layout, *figures)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Compute the largest half-width if the records are spread evenly; None for too few."""
@@ -183,24 +179,16 @@ class Density(Statistic):
             how=how,
             bandwidths=_describe_bandwidths(step.query),
         )
-        for axis in _list_ranges(step.query):
-            text = sentence("words.then", text=text, next=_describe_middles(axis))
+        for axis in step.query.curve:
+            if axis.smooth and max(axis.values) > 1:  # several values are counted as one
+                ranges = sentence(
+                    "statistics.density.ranges",
+                    name=axis.column.name,
+                    bins=len(axis.centres),
+                    share=write_percent(Fraction(math.ceil(1000 * bound_steepness(axis)), 1000)),
+                )
+                text = sentence("words.then", text=text, next=ranges)
         return text
-
-
-def _list_ranges(query: Query) -> list[CurveAxis]:
-    """List the columns in which several values are counted as one."""
-    return [axis for axis in query.curve if axis.smooth and max(axis.values) > 1]
-
-
-def _describe_middles(axis: CurveAxis) -> Sentence:
-    """Describe how far counting values in ranges moves the curve."""
-    return sentence(
-        "statistics.density.ranges",
-        name=axis.column.name,
-        bins=len(axis.centres),
-        share=write_percent(Fraction(math.ceil(1000 * bound_steepness(axis)), 1000)),
-    )
 
 
 def _describe_bandwidths(query: Query) -> Sentence:

@@ -143,7 +143,12 @@ class Ratio(Statistic):
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the quotient, its noise interval by Fieller's argument, and the flag."""
-        places = self._count_places(step.query)
+        # Decimals that suffice for the quotient of one record's largest values.
+        largest = [
+            row.magnitude * _step(step.query, part)
+            for row, part in zip(_describe_rows(step.query), _get_parts(step.query), strict=True)
+        ]
+        places = choose_places(largest[0] / largest[1])
         scale = step.unit[0] / step.unit[1] * 10**places
         above, below = noisy
         values, halves = estimate_ratios(above, below, step.noise, interval, scale)
@@ -151,12 +156,6 @@ class Ratio(Statistic):
         signed = any(row.lower < 0 for row in _describe_rows(step.query))
         ends = clip_intervals(values, halves, None if signed else 0)
         return estimate_columns(layout, values, halves, ends)
-
-    def _count_places(self, query: Query) -> int:
-        """Count decimals that suffice for the quotient of one record's largest values."""
-        above, below = zip(_describe_rows(query), _get_parts(query), strict=True)
-        first, second = (row.magnitude * _step(query, part) for row, part in (above, below))
-        return choose_places(first / second)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Compute the half-width for records of the largest values; if weighted, for their sum."""
