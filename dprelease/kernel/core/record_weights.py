@@ -12,9 +12,7 @@ replaced records bound that too. Only a record that may have no weight at all ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches
+from dprelease.kernel.core.rules import Rule, Rules
 from dprelease.kernel.core.step_forms import EXACT, is_quantity
 from dprelease.model import Form, Measure, MeasureKind, Quantity, Query, Step
 
@@ -22,11 +20,6 @@ MOST_STEPS = 2**22
 """Weights of so many steps add up in 62 bits over 2^40 records, in which quantiles are drawn."""
 WEIGHTED = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.SUM}
 """What a survey weight multiplies."""
-
-
-def find_weight_breaches(step: Step, name: str) -> Iterator[Breach]:
-    """Give what a step of a known form has or lacks of survey weights."""
-    yield from find_breaches(WEIGHTS, step, name)
 
 
 def list_extreme_weights(step: Step) -> set[int]:

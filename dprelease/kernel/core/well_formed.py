@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.kernel.core.chapters import Chapters, is_of_strategy
-from dprelease.kernel.core.record_weights import find_weight_breaches
+from dprelease.kernel.core.record_weights import WEIGHTS
 from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
 from dprelease.kernel.core.step_forms import find_form_breaches, is_group
 from dprelease.model import (
@@ -41,7 +41,7 @@ def find_meaning_breaches(plan: Plan, chapters: Chapters) -> Iterator[Breach]:
         yield from find_breaches(STEP, step, name)
         if step.form is not Form.QUANTILES:
             yield from find_form_breaches(step, name)
-        yield from find_weight_breaches(step, name)
+        yield from find_breaches(WEIGHTS, step, name)
         yield from find_breaches(LOSS, step.loss, name)
         yield from find_breaches(STAIRS, step, name)
         noisy = step.noise.family is not NoiseFamily.NONE

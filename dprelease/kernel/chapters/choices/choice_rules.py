@@ -34,7 +34,7 @@ def find_form_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps of quantiles have or lack."""
     for number, step in enumerate(plan.steps, start=1):
         if step.form is Form.QUANTILES:
-            yield from find_quantile_breaches(step, name_step(step, number))
+            yield from find_breaches(FORMS, step, name_step(step, number))
 
 
 def find_choice_loss_breaches(plan: Plan) -> Iterator[Breach]:
@@ -58,11 +58,6 @@ def find_choice_loss_breaches(plan: Plan) -> Iterator[Breach]:
 
 FINEST = 10**6
 """Targets of quantiles with larger denominators would not fit the integers they are drawn with."""
-
-
-def find_quantile_breaches(step: Step, name: str) -> Iterator[Breach]:
-    """Give what a step of quantiles has or lacks."""
-    yield from find_breaches(FORMS, step, name)
 
 
 def _list_selections(step: Step) -> tuple[QuantileStep, ...]:

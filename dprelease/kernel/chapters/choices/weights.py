@@ -222,20 +222,16 @@ class WeightBuckets:
         buckets, terms = [], []
         for gap, count in enumerate(counts):
             if count:
-                weight = self._weigh(gap, work)
+                weight = _compute_power(self._step, gap, work)
                 buckets.append(first + gap)
                 terms.append((count * weight.low, count * weight.high))
         self._sums[work] = Sums(
             buckets,
             list(accumulate(low for low, _ in terms)),
             list(accumulate(high for _, high in terms)),
-            (self._left - sum(counts)) * self._weigh(span + 1, work).high,
+            (self._left - sum(counts)) * _compute_power(self._step, span + 1, work).high,
         )
         return self._sums[work]
-
-    def _weigh(self, gap: int, work: int) -> Interval:
-        """Compute exp(-rate B gap)."""
-        return _compute_power(self._step, gap, work)
 
     def _draw_bucket(self, entropy: Entropy) -> int:
         """Draw a bucket by exact inversion; see the module."""
