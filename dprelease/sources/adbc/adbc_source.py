@@ -144,7 +144,10 @@ class Snapshot:
         try:
             self._reading.close()  # a statement that was not read to its end
             if self._connection is None:
-                self._begin()
+                connection = self._transaction.enter_context(_connect(self._driver, self._database))
+                with connection.cursor() as beginning:
+                    self._driver.begin(beginning)
+                self._connection = connection
             cursor = self._reading.enter_context(self._driver.open_cursor(self._connection))
             cursor.execute(statement)
             reader = self._reading.enter_context(cursor.fetch_record_batch())
@@ -155,12 +158,6 @@ class Snapshot:
             raise OSError("no connection was begun anew") from None
         except list_driver_errors():
             raise OSError("the database did not answer") from None
-
-    def _begin(self) -> None:
-        connection = self._transaction.enter_context(_connect(self._driver, self._database))
-        with connection.cursor() as cursor:
-            self._driver.begin(cursor)
-        self._connection = connection
 
 
 def _choose_arrow_type(column: Selected) -> Any:

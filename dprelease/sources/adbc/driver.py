@@ -7,14 +7,13 @@ so it is never passed on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from dprelease.errors import Failure
 from dprelease.model import Database, InputColumn
-from dprelease.sources.shared.column_names import suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure
 
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
@@ -126,17 +125,3 @@ def build_no_table_failure(database: Database) -> Failure:
     message = f'the database has no table or view "{name}" that you may read'
     hint = "write its name exactly, including upper and lower case; and grant SELECT on it"
     return build_data_failure("E429", message, hint, TABLE_KEY)
-
-
-def build_no_column_failure(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
-    """Report a missing column; suggest one of ``names`` that is close."""
-    message = f'{".".join(database.table)} has no column "{name}"'
-    usual = "it must have exactly this name, including upper and lower case"
-    hint = suggest_name(names, name, usual)
-    return build_data_failure("E405", message, hint, TABLE_KEY)
-
-
-def build_duplicate_failure(database: Database, name: str) -> Failure:
-    """Report that the table has two columns of that name."""
-    message = f'{".".join(database.table)} has several columns "{name}"'
-    return build_data_failure("E406", message, "rename one of them", TABLE_KEY)

@@ -17,7 +17,6 @@ from dprelease.sources.adbc.driver import (
     TABLE_KEY,
     URI_KEY,
     Selected,
-    build_no_column_failure,
     build_no_table_failure,
     build_unreachable_failure,
     list_driver_errors,
@@ -26,6 +25,7 @@ from dprelease.sources.adbc.driver import (
     select_table,
 )
 from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.column_names import build_no_column_failure
 from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
 
@@ -89,7 +89,8 @@ class PostgreSQL:
         cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         for name, value in SETTINGS.items():
             cursor.execute(f"SET LOCAL {name} = '{value}'")
-        sent_as = SENT_AS.get(_read_encoding(cursor))
+        cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
+        sent_as = SENT_AS.get(str(cursor.fetchone()[0]))
         if sent_as is None:
             message = "the encoding of the database is not supported"
             raise build_data_failure("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
@@ -103,7 +104,8 @@ class PostgreSQL:
         types = {column.name: _read_type(cursor, database, column.name, names) for column in inputs}
         for column in inputs:
             if column.name not in names:
-                raise build_no_column_failure(database, column.name, names)
+                table = ".".join(database.table)
+                raise build_no_column_failure(table, column.name, names, key=TABLE_KEY)
             _check(database, column, *types[column.name])
         choices = {column.name: _select_column(column, types[column.name][0]) for column in inputs}
         try:
@@ -121,11 +123,6 @@ class PostgreSQL:
         return parts[0] if selected.type else convert_readable(parts[0], pa.string())
 
 
-def _read_encoding(cursor: Any) -> str:
-    cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
-    return str(cursor.fetchone()[0])
-
-
 def _read_type(
     cursor: Any, database: Database, name: str, names: frozenset[str]
 ) -> tuple[str, bool]:
@@ -136,7 +133,8 @@ def _read_type(
         schema = cursor.adbc_execute_schema(select_table(database, [name_field(name)]))
     except list_driver_errors() as problem:
         if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
-            raise build_no_column_failure(database, name, names) from None
+            table = ".".join(database.table)
+            raise build_no_column_failure(table, name, names, key=TABLE_KEY) from None
         raise _explain_error(problem, database) from None
     (stored,) = schema
     kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")

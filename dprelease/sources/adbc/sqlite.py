@@ -17,8 +17,6 @@ from dprelease.model import Database, InputColumn
 from dprelease.sources.adbc.driver import (
     TABLE_KEY,
     Selected,
-    build_duplicate_failure,
-    build_no_column_failure,
     build_no_table_failure,
     build_unreachable_failure,
     list_driver_errors,
@@ -26,6 +24,7 @@ from dprelease.sources.adbc.driver import (
     select_table,
 )
 from dprelease.sources.shared.arrow_values import convert_readable, number_texts
+from dprelease.sources.shared.column_names import build_duplicate_failure, build_no_column_failure
 from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
 
@@ -100,17 +99,17 @@ def _read_names(cursor: Any, database: Database) -> list[str]:
 
 def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> None:
     """Refuse a column that isn't there once, and a zone; raises Failure(DATA)."""
-    name = declared.name
+    table, name = ".".join(database.table), declared.name
     if name not in names:
-        raise build_no_column_failure(database, name, names)
+        raise build_no_column_failure(table, name, names, key=TABLE_KEY)
     # SQLite tells columns of one name in a view apart by numbers
     numbered = re.compile(f"{re.escape(name)}:[0-9]+", re.IGNORECASE)
     if any(map(numbered.fullmatch, names)):
-        raise build_duplicate_failure(database, name)
+        raise build_duplicate_failure(table, name, TABLE_KEY)
     if declared.zone is not None:
         raise build_data_failure(
             "E412",
-            f'column "{name}" of {".".join(database.table)} has no zone: SQLite has no such type',
+            f'column "{name}" of {table} has no zone: SQLite has no such type',
             f"leave zone out of [columns.{name}]: what is stored is read as it is",
             TABLE_KEY,
         )

@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-from msgspec import Struct
 
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
@@ -25,9 +24,8 @@ from dprelease.sources.shared.arrow_types import (
     convert_type,
     find_common_type,
     is_number,
-    name_duckdb_type,
 )
-from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
@@ -334,12 +332,11 @@ _READ: dict[str, Callable[[object], object]] = {
 }
 
 
-class FrameTable(Struct, frozen=True):
-    """See ``Table``."""
+class FrameTable(ColumnLayout, frozen=True):
+    """See ``Table`` and ``ColumnLayout``; ``schema`` is that of the table in memory."""
 
     frame: Frame
     schema: Any
-    types: dict[str, Any]  # as they are passed on
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -350,13 +347,9 @@ class FrameTable(Struct, frozen=True):
         """See ``Table``."""
         if splits:
             raise InternalError("splits")
-        places = {name: f"f{place}" for place, name in enumerate(self.types)}
+        columns = {name: col(field) for name, field in self.fields.items()}
         return RecordStream(
-            Fields(
-                col(RECORDS),
-                {name: col(place) for name, place in places.items()},
-                {name: name_duckdb_type(kind) for name, kind in self.types.items()},
-            ),
+            Fields(col(RECORDS), columns, self.list_duckdb_types()),
             self._open,
             lambda: self.frame.records,
             cheap=True,
@@ -366,34 +359,22 @@ class FrameTable(Struct, frozen=True):
     def _open(
         self, count: Callable[[int], None], only: Columns = None
     ) -> tuple[Any, Iterator[Any]]:
+        layout = self if only is None else self.select_columns(only)
+        schema = layout.build_schema()
+        return schema, layout._iter_batches(schema, count)
+
+    def _iter_batches(self, schema: Any, count: Callable[[int], None]) -> Iterator[Any]:
         import pyarrow as pa
 
-        fields = {
-            name: pa.field(f"f{place}", kind)
-            for place, (name, kind) in enumerate(self.types.items())
-            if only is None or name in only
-        }
-        schema = pa.schema(list(fields.values()) or [("f0", pa.null())])
-        return schema, self._iter_batches(tuple(fields), schema, count)
-
-    def _iter_batches(
-        self, names: Sequence[str], schema: Any, count: Callable[[int], None]
-    ) -> Iterator[Any]:
-        import pyarrow as pa
-
-        if not names:  # of tables without columns libraries don't tell how many rows there are
+        if not self.types:  # of tables without columns libraries don't tell how many rows there are
             for start in range(0, self.frame.records, ROWS):
                 size = min(ROWS, self.frame.records - start)
                 count(size)
                 yield pa.record_batch([pa.nulls(size)], schema=schema)
             return
-        for batch in self.frame.iter_batches(names, self.schema):
+        for batch in self.frame.iter_batches(list(self.types), self.schema):
             count(batch.num_rows)
-            columns = [
-                convert_readable(batch.column(place), self.types[name])
-                for place, name in enumerate(names)
-            ]
-            yield pa.record_batch(columns, schema=schema)
+            yield self.build_batch(batch, "", schema)
 
     def fast(self) -> None:
         """Return None: one reader reads all tables."""
@@ -421,7 +402,7 @@ class HandedOver:
             if is_number(kind) and self._frame.has_number_texts(column.name):
                 kind = pa.string()
             types[column.name] = convert_type(find_common_type([kind], column, WHAT), column)
-        return FrameTable(self._frame, schema, types)
+        return FrameTable(types, frozenset(), {}, name_fields(*types), self._frame, schema)
 
 
 class Missing:

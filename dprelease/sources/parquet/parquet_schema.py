@@ -62,12 +62,14 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     for path in paths:
         with _open_file(path, source.pattern) as file:
             check_apart(partitions, file.schema_arrow.names, source.pattern)
-            types_of_files.append(
-                {column.name: _get_type(file, column, source.pattern) for column in columns}
-            )
+            of_file: dict[str, Any] = {}
             for column in columns:
-                kind = convert_type(types_of_files[-1][column.name], column)
-                plain = plain and _is_plain(file, column.name, name_duckdb_type(kind))
+                enum = _is_enum(file, column.name)
+                kind = choose_type(file.schema_arrow, column, source.pattern, enum=enum)
+                of_file[column.name] = kind
+                read_as = name_duckdb_type(convert_type(kind, column))
+                plain = plain and _is_plain(file, column.name, read_as)
+            types_of_files.append(of_file)
             records += file.metadata.num_rows
             chunks = {
                 column.name: _list_chunks(file, column.name, source.pattern) for column in columns
@@ -207,12 +209,6 @@ def _find_leaf(file: Any, name: str) -> int | None:
     leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
     places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
     return next(places, None)
-
-
-def _get_type(file: Any, column: InputColumn, pattern: str) -> Any:
-    """See ``choose_type``; raises Failure(DATA)."""
-    enum = _is_enum(file, column.name)
-    return choose_type(file.schema_arrow, column, pattern, enum=enum)
 
 
 def _is_enum(file: Any, name: str) -> bool:

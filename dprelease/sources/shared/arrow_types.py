@@ -12,7 +12,7 @@ from typing import Any
 
 from dprelease.errors import Failure
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
-from dprelease.sources.shared.column_names import suggest_name
+from dprelease.sources.shared.column_names import choose_place
 from dprelease.sources.shared.data_failures import build_data_failure
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
@@ -57,22 +57,10 @@ def choose_type(
         Failure: Exit code 4 if the column is missing or doubled, or has a type that is not read.
     """
     name = declared.name
-    places = schema.get_all_field_indices(name)
-    if not places:
-        raise build_data_failure(
-            "E405",
-            f'{pattern} has no column "{name}"',
-            suggest_name(
-                schema.names, name, "it must have exactly this name, including upper and lower case"
-            ),
-        )
-    if len(places) > 1:
-        raise build_data_failure(
-            "E406", f'{pattern} has several columns "{name}"', "rename one of them"
-        )
-    physical = schema.field(places[0]).type
+    place = choose_place(schema.get_all_field_indices(name), schema.names, name, pattern)
+    physical = schema.field(place).type
     kind = read_type(physical, enum)
-    if kind is None or not _can_hold(kind, declared):
+    if kind is None or not (declared.opaque or _is(kind, ("null", *_HELD[declared.type]))):
         type_text = "one value" if declared.opaque else declared.type.value
         found_text = show_type(physical, inferred=inferred)
         raise build_data_failure(
@@ -183,11 +171,6 @@ _HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
     ColumnType.DATE: ("date32", "timestamp"),
     ColumnType.TIMESTAMP: ("timestamp",),
 }
-
-
-def _can_hold(kind: Any, declared: InputColumn) -> bool:
-    """Tell if values of the type that is read can be of the declared one."""
-    return declared.opaque or _is(kind, ("null", *_HELD[declared.type]))
 
 
 def find_common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) -> Any:

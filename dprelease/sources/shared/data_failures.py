@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import (
-    InputColumn,
-)
+from dprelease.model import InputColumn
 
 OUT_OF_MEMORY = "E510"
 

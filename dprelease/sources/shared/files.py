@@ -13,8 +13,8 @@ from msgspec import Struct
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
-from dprelease.sources.shared.column_names import find_places, suggest_name
-from dprelease.sources.shared.data_failures import build_data_failure
+from dprelease.sources.shared.column_names import choose_place, find_places
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.locations import (
     find_packing,
     is_hidden,
@@ -200,19 +200,14 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     dialect = source.dialect
     encoding = _find_encoding(dialect.encoding)
     names = _read_names(paths, dialect, encoding, source.pattern)
-    columns = [column.name for column in inputs if column.expression is None]
-    position: dict[str, int] = {}
-    for name in columns:
-        places = find_places(names, name)
-        if not places:
-            where = "the header" if dialect.header else "[data] names"
-            usual = f"{where} must hold exactly this name, including upper and lower case"
-            hint = suggest_name(names, name, usual)
-            raise build_data_failure("E405", f'{source.pattern} has no column "{name}"', hint)
-        if len(places) > 1:
-            message = f'{source.pattern} has several columns "{name}"'
-            raise build_data_failure("E406", message, "rename one of them")
-        (position[name],) = places
+    where = "the header" if dialect.header else "[data] names"
+    usual = f"{where} must hold exactly this name, including upper and lower case"
+    position = {
+        column.name: choose_place(
+            find_places(names, column.name), names, column.name, source.pattern, usual
+        )
+        for column in list_read_columns(inputs)
+    }
     return Layout(paths, len(names), position, encoding, source.must_end)
 
 

@@ -98,17 +98,15 @@ def _list_pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
         inside = "/".join(path.split("/")[len(list(fixed)) :])
     folders = (part.partition("=") for part in inside.split("/")[:-1])
     return [
-        (_decode_bytes(key), _parse_text(value)) for key, mark, value in folders if mark and key
+        (_decode_bytes(key), None if value in (NULL, "") else _decode_bytes(value))
+        for key, mark, value in folders
+        if mark and key
     ]
 
 
 def _normalize_slashes(path: str) -> str:
     """Decode a path, without the options of a URI, with slashes between its parts."""
     return unquote(split_options(path)[0]) if is_uri(path) else path.replace(os.sep, "/")
-
-
-def _parse_text(value: str) -> str | None:
-    return None if value in (NULL, "") else _decode_bytes(value)
 
 
 def _decode_bytes(text: str) -> str:

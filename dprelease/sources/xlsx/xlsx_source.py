@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
-from dprelease.sources.shared.column_names import find_places, suggest_name
+from dprelease.sources.shared.column_names import choose_place, find_places
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split, resolve
 from dprelease.sources.shared.locations import get_size
@@ -139,16 +139,9 @@ def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
 
 
 def _find_column(header: Row, name: str, pattern: str) -> int:
-    columns = [list(header)[place] for place in find_places(list(header.values()), name)]
-    if not columns:
-        usual = "the first row must hold exactly this name, including upper and lower case"
-        hint = suggest_name(header.values(), name, usual)
-        raise build_data_failure("E405", f'{pattern} has no column "{name}"', hint)
-    if len(columns) > 1:
-        raise build_data_failure(
-            "E406", f'{pattern} has several columns "{name}"', "rename one of them"
-        )
-    return columns[0]
+    numbers, names = list(header), list(header.values())
+    usual = "the first row must hold exactly this name, including upper and lower case"
+    return numbers[choose_place(find_places(names, name), names, name, pattern, usual)]
 
 
 def _open(

@@ -18,8 +18,8 @@ from dprelease.model import (
     MeasureKind,
     Source,
 )
-from dprelease.sources.parquet.parquet_reader import open_table
 from dprelease.sources.parquet.parquet_schema import lay_out_parquet
+from dprelease.sources.parquet.parquet_source import open_table
 from dprelease.sources.shared.files import Split
 
 LIMIT = 1 << 20
