@@ -45,9 +45,10 @@ def open_for_table(name: str, format: str, table: object) -> Engine:
         message = "a table was passed, but the spec names its own data"
         hint = 'write format = "frame" in [data], and no path; or pass no table'
         raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
-    from dprelease.engines.duckdb.frame_engine import build_engine
+    from dprelease.engines.duckdb.duckdb_engine import DuckDB
+    from dprelease.sources.frame.frame_source import HandedOver
 
-    return build_engine(table)
+    return DuckDB(HandedOver(table).lay_out)
 
 
 def open_in_session(name: str, session: object) -> Engine:

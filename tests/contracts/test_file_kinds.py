@@ -18,8 +18,8 @@ import pytest
 import workbooks
 from thorough import in_diagonal, is_thorough
 
+from dprelease.engines import open_for_table
 from dprelease.engines.duckdb.duckdb_engine import ENGINE, DuckDB
-from dprelease.engines.duckdb.frame_engine import build_engine
 from dprelease.errors import Failure
 from dprelease.model import (
     AggregateRequest,
@@ -201,11 +201,14 @@ DOUBLES = [2.0**53, 2.0**60, -(2.0**63), 10.0**17]
 
 def of_arrow(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:
     """A frame, which has the types of Parquet and Arrow."""
-    return lambda _: (build_engine(pa.table({"c": values})), Source("frame", "frame"))
+    return lambda _: (
+        open_for_table("duckdb", "frame", pa.table({"c": values})),
+        Source("frame", "frame"),
+    )
 
 
 def of_frame(made: Callable[[], Any]) -> Callable[[Path], tuple[DuckDB, Source]]:
-    return lambda _: (build_engine(made()), Source("frame", "frame"))
+    return lambda _: (open_for_table("duckdb", "frame", made()), Source("frame", "frame"))
 
 
 def in_parquet(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:

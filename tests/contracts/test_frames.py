@@ -16,8 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 import dprelease
-from dprelease.engines import get
-from dprelease.engines.duckdb.frame_engine import build_engine
+from dprelease.engines import get, open_for_table
 from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
 from dprelease.model import Source
 
@@ -191,7 +190,7 @@ def test_integers_are_those_of_parquet(
 ) -> None:
     # pandas has no nulls among floats of its own, but NaN: as it writes them to Parquet
     null_nan = kind.startswith("pandas") and kind != "pandas with Arrow"
-    found = exact(build_engine(FRAMES[kind]()), plan_of(bounded))
+    found = exact(open_for_table("duckdb", "frame", FRAMES[kind]()), plan_of(bounded))
     assert found == of_parquet(bounded, null_nan)
 
 
@@ -203,9 +202,9 @@ UNTYPED = pa.table({name: pa.nulls(8) for name in TYPES})
 @pytest.mark.parametrize("form", ["frame", "parquet", "arrow"])
 def test_columns_of_no_type_are_columns_of_nulls(bounded: bool, form: str, tmp_path: Path) -> None:
     plan = plan_of(bounded)
-    typed = exact(build_engine(NOTHING), plan)
+    typed = exact(open_for_table("duckdb", "frame", NOTHING), plan)
     if form == "frame":
-        assert exact(build_engine(UNTYPED), plan) == typed
+        assert exact(open_for_table("duckdb", "frame", UNTYPED), plan) == typed
         return
     path = str(tmp_path / f"data.{form}")
     if form == "parquet":
@@ -333,8 +332,8 @@ def test_columns_that_the_program_changes_meanwhile_are_read_as_they_were(
     kind: str, place: Path
 ) -> None:
     frame = in_pandas()
-    wanted = exact(build_engine(in_pandas()), plan_of())
-    engine = build_engine(frame)
+    wanted = exact(open_for_table("duckdb", "frame", in_pandas()), plan_of())
+    engine = open_for_table("duckdb", "frame", frame)
     if kind == "drop":
         del frame["who"]
     elif kind == "replace":
@@ -370,7 +369,7 @@ def test_no_object_in_a_column_stops_a_run_or_changes_another_cell(name: str, pl
     def with_last(value: object) -> list[Any]:
         odd = frame.copy()
         odd[name] = pd.Series([*frame[name][:-1], value], dtype=object)
-        return exact(build_engine(odd), plan_of())
+        return exact(open_for_table("duckdb", "frame", odd), plan_of())
 
     missing = with_last(None)
     for value in ODD:

@@ -30,7 +30,7 @@ from oracle.engine import get
 from thorough import is_thorough
 
 import dprelease
-from dprelease.engines.duckdb.frame_engine import build_engine
+from dprelease.engines import open_for_table
 from dprelease.engines.engine_interface import Engine
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
@@ -285,7 +285,9 @@ class World:
         if self.form != "adbc":
             handed_over = self.kept.write(self.path, table)
             name = self.kept.engine
-            return get(name) if handed_over is None else build_engine(handed_over)
+            return (
+                get(name) if handed_over is None else open_for_table("duckdb", "frame", handed_over)
+            )
         patch = self.request.getfixturevalue("monkeypatch")
         if self.kept.data["driver"] == "sqlite":
             uri = databases.in_sqlite(self.path, ["k", "x"], table)

@@ -64,7 +64,8 @@ def open_session(
 
     # There is no scratch directory: a killed process would leave data in it on a disk.
     connection = duckdb.connect(":memory:")
-    threads = threads or _count_threads()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    threads = threads or min(cores or 1, MOST_THREADS)
     try:
         _disable(connection)
         room += joined * threads * VECTOR * LONGEST_JOINED
@@ -93,12 +94,13 @@ def _list_settings(
     """List the name and value of each setting; the last two lock the connection."""
     # DuckDB matches the escaped form of a path, and opens the path itself.
     allowed = dict.fromkeys(form for path in paths for form in (path, escape_path(path)))
+    # The usual limit, and room for the aggregates that all threads may hold.
+    room += integers * threads * BYTES_AN_INTEGER
+    memory = f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
     return {
         "enable_progress_bar_print": False,
         "enable_progress_bar": True,  # without it there is no progress to query
-        "memory_limit": os.environ.get(
-            "DPRELEASE_MEMORY", _choose_memory(integers * threads, room)
-        ),
+        "memory_limit": os.environ.get("DPRELEASE_MEMORY", memory),
         "threads": threads,
         "preserve_insertion_order": False,
         "temp_directory": "",
@@ -159,18 +161,6 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
         )
 
 
-def _choose_memory(integers: int, room: int) -> str:
-    """Add room for the aggregates that all threads may hold to the usual limit."""
-    room += integers * BYTES_AN_INTEGER
-    return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
-
-
 def escape_path(path: str) -> str:
     """Escape the characters of a path that DuckDB would take for a pattern."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
-
-
-def _count_threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return min(len(os.sched_getaffinity(0)), MOST_THREADS)
-    return min(os.cpu_count() or 1, MOST_THREADS)

@@ -238,14 +238,9 @@ class Execution:
         """Store the bounded sample in a table; rows that count alike are merged."""
         rows = self.rows
         values = [rows.values[self.request.measures[place].column or ""] for place in places]
-        values += rows.conditions.values()
+        columns = list(dict.fromkeys([*values, *rows.conditions.values()]))
         like = self._bound_cells(Part())
-        self._store_sample(list(dict.fromkeys(values)), self.parts * len(places))
-        bare_rows = replace(rows, quantities={})
-        return replace(like, relation=col(BOUNDED), rows=bare_rows, weight="n", firsts={})
-
-    def _store_sample(self, columns: Sequence[str], later: int) -> None:
-        """Store the bounded sample in a table; ``later`` more readings come."""
+        later = self.parts * len(places)  # readings that follow
         stored: list[Part] = []
 
         def store(part: Part) -> None:
@@ -256,6 +251,8 @@ class Execution:
         begin = self.reader.share.begin
         for _ in run_in_parts(store, self.parts, lambda remaining: begin(remaining + later)):
             pass
+        bare_rows = replace(rows, quantities={})
+        return replace(like, relation=col(BOUNDED), rows=bare_rows, weight="n", firsts={})
 
     # --- their rows ------------------------------------------------------------------------------
 
@@ -280,15 +277,12 @@ class Execution:
     def _bound_cells(self, part: Part) -> Cells:
         """Locate the rows of a part, of each unit no more than its bound allows."""
         if self.request.bound is None:
-            return self._locate_rows(part, *self._list_grouping())
+            # The rows of a part are those that its statement may group together.
+            rows = self.rows
+            points = () if self.request.points is None else (rows.quantities[self.request.points],)
+            return self._locate_rows(part, *rows.groups, *points, *rows.values.values())
         cells, effort = self._select_units(part), part.of // self.parts
         return sample_units(self.request, self.reader, self.packing, cells, effort)
-
-    def _list_grouping(self) -> tuple[str, ...]:
-        """List the columns that rows are grouped by."""
-        rows = self.rows
-        points = () if self.request.points is None else (rows.quantities[self.request.points],)
-        return (*rows.groups, *points, *rows.values.values())
 
     # --- how they are run ------------------------------------------------------------------------
 

@@ -73,18 +73,13 @@ def format_label(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return _write_plain(value)
+        if value in (float("inf"), float("-inf")):
+            return str(value)
+        decimal = Decimal(repr(value))
+        return str(int(decimal)) if value.is_integer() else format(decimal, "f")
     if isinstance(value, datetime):
         return value.isoformat(" ")
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _write_plain(value: float) -> str:
-    if value in (float("inf"), float("-inf")):
-        return str(value)
-    if value.is_integer():
-        return str(int(Decimal(repr(value))))
-    return format(Decimal(repr(value)), "f")
 
 
 def find_null_key(group: Group) -> Sql | None:

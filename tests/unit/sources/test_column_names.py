@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease import engines
-from dprelease.engines.duckdb.frame_engine import build_engine
+from dprelease.engines import open_for_table
 from dprelease.errors import Failure
 from dprelease.model import (
     AggregateRequest,
@@ -118,7 +118,7 @@ def test_a_name_that_is_almost_there_is_said_to_be(form: str, tmp_path: Path) ->
 def test_a_name_that_is_almost_in_a_frame_or_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = build_engine(pa.table({SPELT[1]: ["a"]}))
+    engine = open_for_table("duckdb", "frame", pa.table({SPELT[1]: ["a"]}))
     with pytest.raises(Failure) as caught:
         engine.inspect(Source("", "frame"), [InputColumn(SPELT[0], T.STRING)])
     assert "a column there differs only" in str(caught.value.complaints[0].hint)
