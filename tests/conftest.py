@@ -60,11 +60,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     return result
 
 
-def pytest_unconfigure() -> None:
-    """What lives to the end may end: DuckDB complains of all that is left."""
-    gc.unfreeze()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
