@@ -183,9 +183,10 @@ def _of_mapping(
 
 def _of_fields(value: Any, parts: Parts) -> Iterator[Any]:
     kind: Any = type(value)
-    for name, held in contents_of(value).items():
+    fields = contents_of(value)
+    for name, held in fields.items():
         for changed in _changed(held, _types(kind)[name], parts, (kind, name)):
-            yield kind(**{**contents_of(value), name: changed})
+            yield kind(**{**fields, name: changed})
     yield from (other for other in parts.others(kind) if other != value)
 
 

@@ -92,9 +92,8 @@ def test_no_english_sentence_is_left(name, tmp_path, monkeypatch, entropy):
     for file in ("report.html", "report.md"):
         text = (tmp_path / "out" / file).read_text()
         assert unmarked(text, known) == [], file
-        assert [key for key in words if re.search(rf"\b{key}\b(?!\w|\.)", text)] == [], (
-            "no id is said"
-        )
+        said = [key for key in words if key in text]
+        assert [key for key in said if re.search(rf"\b{key}\b(?!\w|\.)", text)] == []
     page = (tmp_path / "out" / "report.html").read_text()
     assert unmarked_titles(page, known | TITLES) == []
 
