@@ -52,6 +52,7 @@ def counted(name: str, *by: str) -> dict[str, Any]:
     return {"name": name, "statistic": "count", **({"by": list(by)} if by else {})}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("name", "other"),
@@ -78,6 +79,7 @@ def test_a_name_means_a_column_of_its_own_table_alone(
     assert "| f | 3" in dprelease.report(out).text
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("ending", ["low", "high", "rank_moe", "count", "mean"])

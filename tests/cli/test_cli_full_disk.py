@@ -15,6 +15,7 @@ COMMANDS = {
 CAUSES = {errno.ENOSPC: 6, errno.EIO: 6, errno.EACCES: 2}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cause", CAUSES, ids=errno.errorcode.get)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_told_of_it(cli, folder, monkeypatch, command, cause):
