@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from small import GOOD, RECORDS, SPEC, lines
 
+import dprelease
+
 PROGRAM = """
 import json, os, sys
 
@@ -30,7 +32,7 @@ os.write(1, json.dumps([code, seen]).encode())
 """
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("spec", [SPEC, RECORDS], ids=["tables", "records"])
 @pytest.mark.parametrize("data", ["canary", "pipe", "folder", "nothing"])
 def test_no_data_is_opened(spec: str, data: str, tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_no_data_is_opened(spec: str, data: str, tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM],
         env={
             **os.environ,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": str(Path(dprelease.__file__).parents[1]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(scratch),
         },

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from small import GOOD, SPEC, command, lines
 
+import dprelease
+
 OURS = 0o077  # the bits that nobody else may have
 
 PROGRAM = """
@@ -63,7 +65,7 @@ def run(folder: Path, umask: str, *, home: bool = True) -> dict[str, int]:
         (folder / name).mkdir(exist_ok=True)
     environment = {
         **os.environ,
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": str(Path(dprelease.__file__).parents[1]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "WORK": str(work),
         "TMPDIR": str(folder / "tmp"),

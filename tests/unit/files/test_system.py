@@ -16,7 +16,7 @@ from pathlib import Path
 
 import other_systems
 import pytest
-from product_source import FILES, dotted, name_of, nodes, tree_of
+from product_source import FILES, PACKAGE, dotted, name_of, nodes, tree_of
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ("windows", pytest.param("macos", marks=pytest.mark.thorough))
@@ -31,7 +31,7 @@ def start(system: str, code: str, folder: Path, *modules: str) -> subprocess.Pop
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
     )
 
 

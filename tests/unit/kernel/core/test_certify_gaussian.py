@@ -60,7 +60,7 @@ def plan(name: str, budget: str, steps: int, adjacency: str, *by: str) -> Plan:
     return plan_and_certify(load(spec)).plan
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(20)
 @for_each("by", [(), ("g",)])
 @for_each("adjacency", ["add-remove", "replace-one"])
 @for_each("steps", STEPS)
