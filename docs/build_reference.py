@@ -23,11 +23,11 @@ from dprelease.cli.app import app
 from dprelease.cli.explain_command import list_groups
 from dprelease.comparison.compared_specs import Comparison
 from dprelease.expressions import whitelist
+from dprelease.local.estimation.table_estimates import TableEstimates
 from dprelease.model import ColumnType
 from dprelease.release.budget_status import Budget, DatasetBudget
 from dprelease.release.plan import ReleasePlan
 from dprelease.release.published import Combination, ReleasedTable, RenderedReport
-from dprelease.release.table_estimates import TableEstimates
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.statistic_registry import STATISTICS
 
@@ -246,8 +246,8 @@ LIMITS: dict[str, dict[str, str]] = {
         "specfile.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables "
         "together",
         "specfile.keys.fields:MAX_WAYS": "columns of a table that `ways` can say",
-        "release.table_estimates:MOST_CELLS": "cells of a cross table of `dprelease estimate "
-        "--cross`",
+        "local.estimation.table_estimates:MOST_CELLS": "cells of a cross table of "
+        "`dprelease estimate --cross`",
     },
     "Expressions": {
         "expressions.grammar:MAX_LENGTH": "characters of an expression",

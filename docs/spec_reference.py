@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
+from dprelease.local import perturb_section
 from dprelease.specfile.keys import fields, number_texts
 from dprelease.specfile.keys.section_reader import Choice, Key
 from dprelease.specfile.schema import query_tables, review, sections
@@ -40,10 +41,10 @@ KINDS: dict[Callable[[object], object], str] = {
     number_texts.read_whole_number: "whole number from 1 to 1,000,000",
     number_texts.read_selection_delta: "number above 0, to 0.001",
     fields.read_quantiles: "number in (0, 1), or list of them",
-    fields.read_mechanisms: " ".join(f'`"{word}"`' for word in fields.MECHANISMS)
+    perturb_section.read_mechanisms: " ".join(f'`"{word}"`' for word in perturb_section.MECHANISMS)
     + ", or table by column",
-    fields.read_weights: "table by column, of numbers above 0",
-    fields.read_truth: "number in (0, 1)",
+    perturb_section.read_weights: "table by column, of numbers above 0",
+    perturb_section.read_truth: "number in (0, 1)",
     review.read_attestations: "table, see below",
     sections.read_bounding: "table, see below",
     query_tables.read_accuracy: "table, see below",

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from dprelease.comparison.compared_specs import Comparison
     from dprelease.kernel.core.entropy import Entropy
+    from dprelease.local.estimation.table_estimates import TableEstimates
     from dprelease.model import Release
     from dprelease.release.budget_status import Budget, DatasetBudget
     from dprelease.release.plan import ReleasePlan
     from dprelease.release.progress import Stage
     from dprelease.release.published import Combination, ReleasedTable, RenderedReport
     from dprelease.release.result import Result
-    from dprelease.release.table_estimates import TableEstimates
 
 __all__ = [
     "Budget",
@@ -75,7 +75,7 @@ CLASSES = {
     "RenderedReport": "release.published",
     "Result": "release.result",
     "Stage": "release.progress",
-    "TableEstimates": "release.table_estimates",
+    "TableEstimates": "local.estimation.table_estimates",
 }
 
 
@@ -418,6 +418,6 @@ def estimate(
     Raises:
         Failure: Exit code 2, if a file is missing or not as it was released.
     """
-    from dprelease.release.table_estimates import estimate as made
+    from dprelease.local.estimation.table_estimates import estimate as made
 
     return made(table, crosses=crosses, report=report)

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.local.answer_cells import describe_table
-from dprelease.local.read_table import read_columns
-from dprelease.local.tally import Tallier, choose_pairs
-from dprelease.local.write_table import write_records
+from dprelease.local.store.answer_cells import describe_table
+from dprelease.local.store.read_table import read_columns
+from dprelease.local.store.tally import Tallier, choose_pairs
+from dprelease.local.store.write_table import write_records
 from dprelease.model import (
     About,
     ColumnType,

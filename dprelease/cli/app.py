@@ -6,11 +6,14 @@ from importlib import import_module
 
 import click
 
-# In the order of use, which is the order of `--help`. Module and command share the name.
+# In the order of use, which is the order of `--help`.
 COMMANDS = (
     "init", "check", "plan", "rehearse", "run", "report", "show", "combine", "estimate", "diff",
     "budget", "explain", "schema", "completion",
 )  # fmt: skip
+
+# Other commands stand in this folder.
+MODULES = {"estimate": "dprelease.local.estimate_command"}
 
 EPILOG = """\b
 Example:
@@ -35,9 +38,8 @@ class LazyGroup(click.Group):
         """Import the command of that name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(
-            import_module(f"dprelease.cli.{cmd_name}_command"), cmd_name
-        )
+        module = MODULES.get(cmd_name, f"dprelease.cli.{cmd_name}_command")
+        command: click.Command = getattr(import_module(module), cmd_name)
         return command
 
     def resolve_command(

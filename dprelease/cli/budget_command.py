@@ -297,7 +297,7 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     """
     from dprelease.cli.views.console import write_remark
     from dprelease.ledger.moving import move_ledger
-    from dprelease.local.table_store import get_directory
+    from dprelease.local.store.table_store import get_directory
     from dprelease.model import is_server
     from dprelease.release.budget_status import find_ledger
 

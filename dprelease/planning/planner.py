@@ -14,21 +14,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from dprelease.errors import Failure
-from dprelease.model import (
-    Adjacency,
-    LaplaceLaw,
-    Loss,
-    Perturb,
-    PerturbedColumn,
-    Plan,
-    Privacy,
-    Query,
-    RecordStep,
-    Release,
-    Response,
-    Source,
-)
-from dprelease.model.record_tables import WIDEST_SCALE, WIDEST_VALUE
+from dprelease.local.record_table_plan import plan_tables
+from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.planning.budgets import (
     STATED_DELTA,
@@ -43,9 +30,6 @@ from dprelease.postprocess.intervals.combined_figure import assign_decimals
 from dprelease.postprocess.intervals.number_text import join_names, number, write_budget
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, compose_advanced
-from dprelease.privacy.zcdp import bound_pure_rho
-
-_ZERO = Fraction(0)
 
 
 def make_plan(
@@ -72,7 +56,7 @@ def make_plan(
         total = replace(total, margin=margin)
     elif total.accounting == "auto":
         total = replace(total, accounting="plain")
-    records = tuple(_plan_table(release, perturb) for perturb in release.perturbs)
+    records = plan_tables(release)
     table_loss = accounting.compose_basic([step.loss for step in records])
     if not release.queries:
         _check_total(release, table_loss, total)
@@ -207,68 +191,6 @@ def _explain_missing_records(source: Source) -> Sentence:
     if source.format == "csv":
         return sentence("plan.notes.quotes_decide_records")
     return sentence("plan.notes.empty_rows_of_sheets")
-
-
-# --- record-level tables --------------------------------------------------------------------------
-
-
-def _plan_table(release: Release, perturb: Perturb) -> RecordStep:
-    """Plan a table: what each of its columns may cost, and what the table costs one unit.
-
-    A unit's rows and their columns are answered apart, so their losses add up. A column's share of
-    the row's epsilon and delta is its weight's.
-    """
-    bounding = release.privacy.bounding
-    rows = 1 if bounding is None else bounding.rows
-    whole = sum((column.weight for column in perturb.columns), _ZERO)
-    epsilon, delta = perturb.epsilon, perturb.delta
-    if epsilon is None and perturb.truth is None:  # nothing else is asked
-        epsilon, delta = release.privacy.epsilon, release.privacy.delta
-        if release.privacy.accounting in {"pure", "zcdp"}:
-            delta = _ZERO
-    responses = tuple(
-        _plan_response(
-            release,
-            perturb,
-            column,
-            (epsilon or _ZERO) * column.weight / whole / rows,
-            delta * column.weight / whole / rows,
-        )
-        for column in perturb.columns
-    )
-    total = Loss(
-        rows * sum((response.loss.epsilon for response in responses), _ZERO),
-        rows * sum((response.loss.delta for response in responses), _ZERO),
-    )
-    rho = bound_pure_rho(total.epsilon) if total.delta == 0 else None
-    return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))
-
-
-def _plan_response(
-    release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
-) -> Response:
-    # Imported here for start-up: arrays are needed, and most releases have no table of records.
-    from dprelease.local.answer_cells import choose_cells, get_grid
-    from dprelease.local.calibrate import calibrate_response
-
-    try:
-        response = calibrate_response(column, epsilon, delta, perturb.truth)
-        # Refuse answers that can't be drawn or written before a run pays for them.
-        if isinstance(response.law, LaplaceLaw) and (
-            response.law.scale > WIDEST_SCALE or get_grid(response).magnitude >= WIDEST_VALUE
-        ):
-            raise ValueError("noisy values that might leave 64 bits")
-        choose_cells(response)
-    except ValueError:
-        kind = "labels" if column.group is not None else "a grid"
-        raise build_failure(
-            release,
-            f"perturb[{perturb.number}]",
-            "E319",
-            f'"{column.name}" has {kind} that "{column.mechanism}" can\'t perturb',
-            "give it a larger epsilon, a coarser step, or set its mechanism to auto",
-        ) from None
-    return response
 
 
 # --- the same release with other totals -----------------------------------------------------------

@@ -329,16 +329,9 @@ def _list_record_files(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.local.answer_cells import describe_table
+    from dprelease.local.store.answer_cells import list_record_files
 
-    about, titles = plan.release.about, plan.release.names.tables
-    tables = [describe_table(step, about) for step in plan.records]
-    return [
-        RecordFile(
-            replace(table, title=titles.get(table.name, table.title)), sealed.records[table.name]
-        )
-        for table in tables
-    ]
+    return list_record_files(plan, sealed.records)
 
 
 def _count_flags(tables: Sequence[OutputTable]) -> Counter[str]:

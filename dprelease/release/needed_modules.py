@@ -43,10 +43,9 @@ _FOR_RECORDS = (
     "dprelease.engines.duckdb.record_codes",
     "dprelease.files.prefetch",
     "dprelease.kernel.chapters.record_tables",
-    "dprelease.local.estimates",
-    "dprelease.local.read_table",
-    "dprelease.release.record_release",
-    "dprelease.reports.record_level.table_facts",
+    "dprelease.local.record_release",
+    "dprelease.local.report",
+    "dprelease.local.store.read_table",
 )
 
 

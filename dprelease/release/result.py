@@ -60,7 +60,7 @@ class Result(Struct, frozen=True, eq=False, dict=True):
 
         tables = {table.name: to_arrow(table) for table in self.output_tables}
         if self.records:
-            from dprelease.local.read_table import read_arrow_table
+            from dprelease.local.store.read_table import read_arrow_table
 
             steps = {step.perturb.name: step for step in self.plan.records}
             tables |= {file.table.name: read_arrow_table(file, steps) for file in self.records}

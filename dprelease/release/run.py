@@ -37,7 +37,7 @@ from dprelease.ledger.reservation import (
 )
 from dprelease.ledger.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.ledger.store import Ledger
-from dprelease.local.table_store import Unsealed, clear, make_directory
+from dprelease.local.store.table_store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import build_charge_json
 from dprelease.output.publish import check_not_anothers, check_target, publish
@@ -377,7 +377,7 @@ def release_records(
         return {}
     run.check_open()
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.release.record_release import record_all
+    from dprelease.local.record_release import record_all
 
     clear(plan.release.ledger.path, name, lambda: run.book.read_sealed(name) is not None)
     read = partial(run.engine.records, share=run.stages.share)
@@ -406,9 +406,10 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     plan, reservation = run.plan, run.reservation
     if plan.records:
-        from dprelease.release.record_release import locate_tables
+        from dprelease.local.record_release import locate_tables
 
-        sealed = locate_tables(plan, sealed, reservation.run_id)
+        located = locate_tables(plan, sealed.records, reservation.run_id)
+        sealed = replace(sealed, records=located)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
     released_at = reservation.run.charged_at

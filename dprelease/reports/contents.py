@@ -118,7 +118,7 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
 def _iter_record_sections(facts: PlanFacts, level: float) -> Iterator[Section]:
     if facts.perturb:
         # Imported here for start-up: most releases have no table of records.
-        from dprelease.reports.sections.record_tables_section import build_records_section
+        from dprelease.local.report.record_tables_section import build_records_section
 
         yield build_records_section(facts, f"{level:g}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.language import word
+from dprelease.local.report.record_wording import record_words
 from dprelease.model import Plan
 from dprelease.planning.planner import plan_alternatives
 from dprelease.postprocess.intervals.number_text import write_budget
@@ -16,7 +17,6 @@ from dprelease.reports.facts.strategy_facts import describe_strategies
 from dprelease.reports.facts.unit_facts import describe_unit, list_rows_cut
 from dprelease.reports.model.json_form import to_json
 from dprelease.reports.model.report_model import PlannedLedger
-from dprelease.reports.record_level.record_wording import record_words
 from dprelease.reports.text.shown_numbers import to_json_number, write_exact
 from dprelease.statistics import read_release as reading
 
@@ -103,19 +103,11 @@ def describe_alternatives(plan: Plan) -> list[dict[str, object]]:
 
 
 def _list_answer_errors(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
-    """List the expected error of an answer, by table and column."""
     if plan is None:
         return None
-    from dprelease.reports.record_level.table_facts import answer_error
+    from dprelease.local.report.table_facts import list_answer_errors
 
-    interval = plan.release.output.interval
-    return {
-        step.perturb.name: {
-            response.column.name: answer_error(response, interval).expected
-            for response in step.responses
-        }
-        for step in plan.records
-    }
+    return list_answer_errors(plan)
 
 
 def _write_total(plan: Plan, factor: Fraction) -> str:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     ON_SERVER,
@@ -89,15 +88,14 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
     weight = read_survey_weight(parts.data, columns)
-    context = QueryContext(columns, types, reporter, unit_column, lists, weight)
+    context = QueryContext(columns, types, reporter, unit_column, lists, parts, weight)
     queries, paid = _resolve_queries(parts, context)
     _check_names(parts)
     check_tables(queries, parts)
     if len({query.number for query in queries}) == len(parts.queries):  # none was refused
         queries = add_finishes(queries, parts)
     check_budgets(parts, paid)
-    perturbs = _resolve_perturbs(parts, context, queries)
-    _check_counted(parts, source)
+    perturbs = _resolve_perturbs(context, queries, source)
     ledger = _resolve_ledger(parts, data, base, period)
     output = _resolve_output(parts.output, base, period)
     formats = _resolve_formats(parts.report)
@@ -187,30 +185,14 @@ def _resolve_queries(
 
 
 def _resolve_perturbs(
-    parts: Parts, context: QueryContext, queries: Sequence[Query]
+    context: QueryContext, queries: Sequence[Query], source: Source | None
 ) -> tuple[Perturb, ...]:
-    if not parts.perturbs:
+    if not context.parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.specfile.checks.record_table_checks import resolve_perturbs
+    from dprelease.local.record_table_checks import resolve_perturbs
 
-    engine = parts.data.model.engine
-    if engine in WITHOUT_RECORDS:
-        message = f'engine = "{engine}" can\'t make record-level tables'
-        parts.data.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
-    return resolve_perturbs(parts, context, queries)
-
-
-def _check_counted(parts: Parts, source: Source | None) -> None:
-    """Check that a table of records shows no number that depends on what one of them holds."""
-    if source is None or source.is_framed:
-        return
-    for perturb in parts.perturbs:
-        message = (
-            "the table shows the number of records, which the contents of a record can change here"
-        )
-        hint = "write the data as Parquet, or as CSV without multiline"
-        perturb.complain("E253", message, hint, at="key")
+    return resolve_perturbs(context, queries, source)
 
 
 def _resolve_privacy(parts: Parts) -> Privacy:

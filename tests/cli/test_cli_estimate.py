@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric
 
-from dprelease.local.answer_cells import describe_table
-from dprelease.local.tally import Tallier, choose_pairs
-from dprelease.local.write_table import write_records
+from dprelease.local.report.table_facts import describe_drawn_table
+from dprelease.local.store.answer_cells import describe_table
+from dprelease.local.store.tally import Tallier, choose_pairs
+from dprelease.local.store.write_table import write_records
 from dprelease.model import (
     About,
     Grid,
@@ -27,7 +28,6 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.record_level.table_facts import describe_drawn_table
 
 ROWS = 800
 

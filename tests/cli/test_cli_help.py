@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dprelease.cli.app import COMMANDS
+from dprelease.cli.app import COMMANDS, MODULES
 
 HEAVY = {
     "duckdb", "msgspec", "numpy", "pandas", "pyarrow", "rich", "sqlglot", "dprelease.run",
@@ -124,7 +124,8 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.cli.views.text_layout",
         "dprelease.cli.guard",
         "dprelease.cli.views",
-        *(f"dprelease.cli.{command}_command" for command in COMMANDS),
+        *(MODULES.get(command, f"dprelease.cli.{command}_command") for command in COMMANDS),
+        "dprelease.local",
         "dprelease.errors",
         "dprelease.model",
         "dprelease.report_format",
@@ -146,7 +147,7 @@ FOR_OTHER_SPECS = {
     "dprelease.kernel.chapters.record_tables.record_draws",
     "dprelease.kernel.chapters.record_tables.subset_selection",
     "dprelease.kernel.chapters.strategies.mixed_cells",
-    "dprelease.local.estimates",
+    "dprelease.local.estimation.estimates",
     "dprelease.privacy.loss_distributions",
     "dprelease.reports.metadata.opendp_registry",
     "dprelease.kernel.chapters.composition.search",

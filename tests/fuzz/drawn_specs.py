@@ -14,9 +14,9 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.specfile.keys.section_reader import Key
-from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.sections import (
     ColumnSection,
     PostprocessSection,

@@ -15,7 +15,7 @@ import pytest
 from thorough import examples, is_thorough
 from timed import run_for
 
-from dprelease.specfile.schema.query_tables import PerturbSection
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.specfile.schema.sections import ColumnSection, PostprocessSection, QuerySection
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, window
 
-from dprelease.local.answer_cells import list_level_values
-from dprelease.local.estimates import cross, estimate_shares, mean
+from dprelease.local.estimation.estimates import cross, estimate_shares, mean
+from dprelease.local.store.answer_cells import list_level_values
 from dprelease.model import (
     Grid,
     LaplaceLaw,

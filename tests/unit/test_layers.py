@@ -81,6 +81,87 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.core",
     ),
     "dprelease.kernel": (),
+    # Record-level tables, a slice: each file belongs to the stage that reaches it, and has that
+    # stage's rule. What the kernel certifies and draws of them is a chapter there. Only
+    # record_release sees a true value, which it hands on; all else sees perturbed cells or none.
+    "dprelease.local.perturb_section": (
+        *VOCABULARY,
+        "dprelease.specfile.complaints",
+        "dprelease.specfile.keys",
+    ),
+    "dprelease.local.record_table_checks": (
+        *VOCABULARY,
+        "dprelease.engines.engine_registry",
+        "dprelease.local.perturb_section",
+        "dprelease.specfile.checks.columns",
+        "dprelease.specfile.checks.queries",
+        "dprelease.specfile.complaints",
+        "dprelease.specfile.keys.section_reader",
+    ),
+    "dprelease.local.randomizers": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.local.record_table_plan": (
+        *VOCABULARY,
+        "dprelease.local.randomizers.calibrate",
+        "dprelease.local.store.answer_cells",  # whether answers can be written
+        "dprelease.privacy.zcdp",
+    ),
+    "dprelease.local.store": (
+        *VOCABULARY,
+        "dprelease.files.prefetch",
+        "dprelease.files.system",
+        "dprelease.output",
+        "dprelease.postprocess.intervals.fixed_point",
+    ),
+    # From exact records to a stored table. Hands entropy on, and draws nothing.
+    "dprelease.local.record_release": (
+        *VOCABULARY,
+        "dprelease.files.atomic",
+        "dprelease.files.prefetch",
+        "dprelease.files.system",
+        "dprelease.kernel.chapters.record_tables.record_draws",
+        "dprelease.kernel.core.engine_requests",
+        "dprelease.kernel.core.entropy",
+        "dprelease.ledger.single_draw",
+        "dprelease.local.store",
+        "dprelease.output",
+    ),
+    # From a published table to estimates, by what its report says.
+    "dprelease.local.estimation": (
+        *VOCABULARY,
+        "dprelease.files.system",
+        "dprelease.kernel.distributions",
+        "dprelease.local.randomizers.window_response",
+        "dprelease.local.store",
+        "dprelease.reports.model",
+        "dprelease.reports.text",
+    ),
+    "dprelease.local.report": (
+        *VOCABULARY,
+        LANGUAGE,
+        "dprelease.local.estimation",
+        "dprelease.local.randomizers.expected_error",
+        "dprelease.local.store.answer_cells",
+        "dprelease.postprocess.intervals.number_text",
+        "dprelease.reports.charts",
+        "dprelease.reports.model",
+        "dprelease.reports.sections.document",
+        "dprelease.reports.text",
+    ),
+    # A command as those of dprelease.cli.
+    "dprelease.local.estimate_command": (
+        *VOCABULARY,
+        API,
+        "dprelease.cli",
+        "dprelease.local",
+        "dprelease.reports.text",
+    ),
+    "dprelease.local.estimate_view": (
+        *VOCABULARY,
+        "dprelease.cli.views",
+        "dprelease.local.estimation",
+        "dprelease.reports.text",
+    ),
+    "dprelease.local": (),
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
     "dprelease.privacy": (*VOCABULARY, "dprelease.kernel.distributions.intervals"),
@@ -120,6 +201,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.packed",
         "dprelease.files.system",
         "dprelease.files.uris",
+        "dprelease.local.perturb_section",
+        "dprelease.local.record_table_checks",
         "dprelease.postprocess.finishing.conditions",
         "dprelease.postprocess.finishing.lattice",
         "dprelease.postprocess.intervals.number_text",
@@ -132,23 +215,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.system",
         "dprelease.postprocess.intervals.fixed_point",
     ),
-    # Record-level tables. Never a true value: all of this sees perturbed cells.
-    "dprelease.local": (
-        *VOCABULARY,
-        LANGUAGE,
-        "dprelease.files.atomic",
-        "dprelease.files.prefetch",
-        "dprelease.files.system",
-        "dprelease.kernel.distributions",
-        "dprelease.output",
-        "dprelease.postprocess.intervals.fixed_point",
-        "dprelease.privacy",
-    ),
     "dprelease.planning": (
         *VOCABULARY,
         "dprelease.kernel.distributions",
-        "dprelease.local.calibrate",
-        "dprelease.local.answer_cells",  # whether answers can be written
+        "dprelease.local.record_table_plan",
         "dprelease.mechanisms",
         "dprelease.postprocess.intervals.combined_figure",
         "dprelease.postprocess.intervals.figure_terms",
@@ -198,7 +268,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.combination",
         "dprelease.sources.source_registry",
         "dprelease.files.uris",
-        "dprelease.local",
+        "dprelease.local.report",
         "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.mechanisms.mechanism_registry",
@@ -257,7 +327,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.payload": VOCABULARY,
     "dprelease.release.result": (
         *VOCABULARY,
-        "dprelease.local",
+        "dprelease.local.store.read_table",
         "dprelease.output",
         "dprelease.release.plan",
         "dprelease.reports.text.notebook",
@@ -269,7 +339,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.finishing.shares_together",
         "dprelease.postprocess.finishing.finished_tables",
         "dprelease.ledger",
-        "dprelease.local.answer_cells",
+        "dprelease.local.store.answer_cells",
         "dprelease.output",
         "dprelease.release.saved_plan",
         "dprelease.postprocess.intervals.estimate_columns",
@@ -280,20 +350,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.statistics.statistic_registry",
         "dprelease.statistics.read_release",
     ),
-    # From exact records to a stored table.
-    "dprelease.release.record_release": (
-        *VOCABULARY,
-        "dprelease.files.atomic",
-        "dprelease.files.prefetch",
-        "dprelease.files.system",
-        "dprelease.kernel.core.entropy",
-        "dprelease.kernel.core.engine_requests",
-        "dprelease.kernel.chapters.record_tables.record_draws",
-        "dprelease.local",
-        "dprelease.output",
-        "dprelease.release.payload",
-        "dprelease.ledger.single_draw",
-    ),
     "dprelease.release.run": (
         *VOCABULARY,
         "dprelease.engines",
@@ -301,7 +357,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.core",
         "dprelease.kernel.privatization",
         "dprelease.ledger",
-        "dprelease.local.table_store",
+        "dprelease.local.record_release",
+        "dprelease.local.store.table_store",
         "dprelease.output",
         "dprelease.release",
         "dprelease.reports",
@@ -347,12 +404,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.output.released_tables",
         "dprelease.reports",
     ),
-    "dprelease.release.table_estimates": (
-        *VOCABULARY,
-        "dprelease.files.system",
-        "dprelease.local",
-        "dprelease.reports",
-    ),
     "dprelease.comparison.compared_specs": (
         *VOCABULARY,
         "dprelease.comparison",
@@ -376,7 +427,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.rehearse",
         "dprelease.release.result",
         "dprelease.release.run",
-        "dprelease.release.table_estimates",
+        "dprelease.local.estimation.table_estimates",
         "dprelease.specfile",
     ),
     "dprelease.cli": (
@@ -390,7 +441,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.packed",
         "dprelease.files.system",
         "dprelease.ledger",
-        "dprelease.local",
+        "dprelease.local.report",
+        "dprelease.local.store.table_store",
         "dprelease.output.released_tables",
         "dprelease.postprocess.intervals.number_text",
         "dprelease.release.budget_status",
@@ -415,6 +467,7 @@ PIPELINE = {
     "dprelease.release.quality_first",
     API,
     "dprelease.cli",
+    "dprelease.local.estimate_command",
 }
 # Names of engines and of formats, and nothing else.
 REGISTRIES = {"dprelease.engines.engine_registry", "dprelease.sources.source_registry"}
@@ -428,7 +481,7 @@ MAY_REACH_SAMPLERS = {
     "dprelease.kernel.chapters.record_tables",
     "dprelease.kernel.core",
     "dprelease.kernel.privatization",
-    "dprelease.release.record_release",
+    "dprelease.local.record_release",
 }
 
 # Of the code below the planner the certifier shares the types of shifts and of events, not what

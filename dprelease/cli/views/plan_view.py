@@ -343,7 +343,7 @@ def _record_tables(
 
 
 def _build_answer_table(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.reports.record_level.column_facts import (
+    from dprelease.local.report.record_wording import (
         describe_answer,
         format_amount,
         format_error,
@@ -389,7 +389,7 @@ def _list_losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[st
 
 
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.reports.record_level.column_facts import (
+    from dprelease.local.report.record_wording import (
         list_halfwidth_heads,
         list_halfwidth_rows,
     )
@@ -406,7 +406,7 @@ def _record_errors(
     options: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Iterator[tuple[str, list[str]]]:
     """List the error of an answer at other totals, a row for each column."""
-    from dprelease.reports.record_level.column_facts import format_amount
+    from dprelease.local.report.record_wording import format_amount
 
     for part in perturbs:
         for column in part.columns:

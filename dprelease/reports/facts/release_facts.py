@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from dprelease.files.uris import get_last_part
 from dprelease.language import say, word
+from dprelease.local.report.record_wording import record_words
 from dprelease.mechanisms.mechanism_registry import get_words
 from dprelease.model import (
     AS_WRITTEN,
@@ -63,7 +64,6 @@ from dprelease.reports.model.report_model import (
 )
 from dprelease.reports.model.report_model import Column as ColumnFacts
 from dprelease.reports.model.report_model import ColumnNames as NamesFacts
-from dprelease.reports.record_level.record_wording import record_words, word_table
 from dprelease.reports.text.shown_numbers import (
     format_number,
     to_json_number,
@@ -194,22 +194,9 @@ def record_tables(
     if not plan.records:
         return ()
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.reports.record_level.table_facts import (
-        describe_drawn_table,
-        describe_planned_table,
-    )
+    from dprelease.local.report.table_facts import describe_tables
 
-    interval = plan.release.output.interval
-    tables = []
-    for step in plan.records:
-        explained = tuple(word_table(plan, step))
-        if records is None:
-            tables.append(describe_planned_table(step, interval, explained))
-        else:
-            stored = records[step.perturb.name]
-            published = replace(stored, path=f"{step.perturb.name}.{stored.format}")
-            tables.append(describe_drawn_table(step, published, interval, explained))
-    return tuple(tables)
+    return describe_tables(plan, records)
 
 
 def describe_published_table(

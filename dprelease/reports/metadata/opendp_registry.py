@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dprelease.local.report.record_wording import format_expected_errors
 from dprelease.model.release import SECTORS
 from dprelease.reports.model.report_model import ReportFacts
-from dprelease.reports.record_level.column_facts import format_expected_errors
 from dprelease.reports.text.shown_numbers import format_number
 
 UNSAID = "Not stated"

@@ -12,10 +12,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from dprelease.model import Mechanism
 from dprelease.specfile.complaints.complaint_wording import show
-from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
-from dprelease.specfile.keys.number_texts import PLACES, read_exact, weight
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.keys.number_texts import PLACES, read_exact
 from dprelease.specfile.keys.section_reader import (
     Finding,
     Unread,
@@ -265,36 +264,3 @@ def _read_quantile(value: object) -> Fraction:
         hint = "0.5 is the median, 0.9 is above nine tenths of the values"
         raise Refused(f"{show(value)} is not between 0 and 1", hint, "E232")
     return number
-
-
-MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
-
-
-def read_mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
-    """Read a mechanism for all columns, or a table of mechanisms by column."""
-    if isinstance(value, Mapping):
-        return dict(zip(value, read_each(value.items(), _read_mechanism), strict=True))
-    return _read_mechanism(value)
-
-
-def read_weights(value: object) -> Mapping[str, Fraction]:
-    """Read a table of weights by column."""
-    if not isinstance(value, Mapping):
-        hint = "write { column = 2 }; columns that are left out have weight 1"
-        raise Refused(f"{show(value)} is not a table", hint, "E103")
-    return dict(zip(value, read_each(value.items(), weight), strict=True))
-
-
-def read_truth(value: object) -> Fraction:
-    """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
-    number = read_exact(value, "E248")
-    if not 0 < number < 1:
-        hint = "write the chance that a record answers truly, such as truth = 0.75"
-        raise Refused(f"truth {show(value)} is not above 0 and below 1", hint, "E248")
-    return number
-
-
-def _read_mechanism(value: object) -> Mechanism:
-    if isinstance(value, str) and value in MECHANISMS:
-        return Mechanism(value)
-    raise build_word_refusal(value, "mechanism for [[perturb]]", MECHANISMS)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from dprelease.local import perturb_section
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile.keys import fields, number_texts
 from dprelease.specfile.keys.section_reader import Choice, Key, Section
 from dprelease.specfile.schema import query_tables, review, sections
-from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.sections import SECTIONS
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys
@@ -46,7 +47,7 @@ _LABEL: Fragment = {
 _POSITIVE: Fragment = {"type": "number", "exclusiveMinimum": 0}
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": number_texts.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
-_MECHANISM: Fragment = {"enum": list(fields.MECHANISMS)}
+_MECHANISM: Fragment = {"enum": list(perturb_section.MECHANISMS)}
 
 
 def _build_ref(section: type[Section]) -> Fragment:
@@ -131,11 +132,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
             },
         ]
     },
-    fields.read_mechanisms: {
+    perturb_section.read_mechanisms: {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
-    fields.read_weights: {"type": "object", "additionalProperties": _WEIGHT},
-    fields.read_truth: _QUANTILE,
+    perturb_section.read_weights: {"type": "object", "additionalProperties": _WEIGHT},
+    perturb_section.read_truth: _QUANTILE,
     review.read_attestations: _build_ref(review.AttestationsSection),
     sections.read_bounding: _build_ref(sections.BoundingSection),
     query_tables.read_accuracy: _build_ref(query_tables.AccuracySection),

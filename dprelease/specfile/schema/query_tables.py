@@ -1,4 +1,4 @@
-"""What is asked but a ``[[query]]`` itself: the tables within one, and ``[[perturb]]``."""
+"""The tables within a ``[[query]]``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from typing import Literal, NamedTuple
 
 from dprelease.specfile.keys.fields import (
     read_line,
-    read_mechanisms,
-    read_safe_name,
     read_text,
-    read_texts,
-    read_truth,
-    read_weights,
 )
 from dprelease.specfile.keys.number_texts import (
     bound,
     read_budget,
     read_confidence,
     read_halfwidth,
-    read_probability,
     read_selection_delta,
 )
 from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
@@ -89,39 +83,3 @@ class AccuracySection(Section, header="accuracy = { ... }"):
 
 
 read_accuracy = build_table_reader(AccuracySection)
-
-
-class PerturbSection(Section, header="[[perturb]]"):
-    WORDS = (
-        "A table of records in the local model: the same columns and one row for each record, "
-        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
-        "`read_truth`; a `[[perturb]]` that is all of the spec can have the total."
-    )
-
-    name = Key(
-        read_safe_name,
-        "name of the table and its file",
-        remedy="write its name, which becomes the name of the table",
-    )
-    columns = Key(
-        read_texts,
-        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
-        "that is not declared, without `other`, is answered at random",
-        remedy="list the columns of the table, each declared in [columns.NAME]",
-    )
-    mechanism = Key(
-        read_mechanisms,
-        "which noise; auto takes the best for each column: of labels randomized-response or "
-        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
-        '"randomized-response" }`',
-        '"auto"',
-    )
-    epsilon = Key(
-        read_budget, "what the whole table costs one unit: all columns of its rows", "the total"
-    )
-    delta = Key(read_probability, "with `epsilon`, the same", "0")
-    truth = Key(
-        read_truth,
-        "instead of `epsilon`: the chance of the true answer in each column; labels only",
-    )
-    weights = Key(read_weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")

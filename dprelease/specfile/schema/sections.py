@@ -12,6 +12,7 @@ from typing import Literal
 
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import ENGLISH, LANGUAGES
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.report_format import DEFAULT_REPORT_FORMATS
 from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.keys.fields import (
@@ -46,7 +47,6 @@ from dprelease.specfile.schema.own_keys import read_own_keys
 from dprelease.specfile.schema.query_tables import (
     AccuracySection,
     PartSection,
-    PerturbSection,
     SelectionSection,
     read_accuracy,
     read_selection,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.specfile.complaints.complaint_wording import find_nearest, show
 from dprelease.specfile.complaints.places import Path, format_path
 from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused, Reporter
@@ -20,7 +21,6 @@ from dprelease.specfile.keys.section_reader import (
     SectionType,
     Unknown,
 )
-from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.review import ReviewSection
 from dprelease.specfile.schema.sections import (
     ColumnSection,

@@ -125,7 +125,7 @@ def test_a_lock_holds_as_long_as_its_process(tmp_path: Path) -> None:
 def test_tables_of_records_are_locked_under_the_name_that_they_will_have(tmp_path: Path) -> None:
     code = """\
 from dprelease.files.system import close_lock, lock, open_lock
-from dprelease.local.table_store import Unsealed
+from dprelease.local.store.table_store import Unsealed
 import os
 open("made", "w").close()
 with Unsealed() as tables:
@@ -139,7 +139,7 @@ with Unsealed() as tables:
 print(sorted(os.listdir()))
 """
     found = answer(
-        "windows", code, tmp_path, "dprelease.files.system", "dprelease.local.table_store"
+        "windows", code, tmp_path, "dprelease.files.system", "dprelease.local.store.table_store"
     )
     assert found == "locked ['kept', 'kept.lock']\n['kept']\n"
 

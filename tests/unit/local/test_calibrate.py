@@ -6,8 +6,8 @@ from fractions import Fraction as F
 import pytest
 
 from dprelease.kernel.chapters.record_tables.response_loss import is_law_confirmed
-from dprelease.local.calibrate import calibrate_response
 from dprelease.local.randomizers import window_response
+from dprelease.local.randomizers.calibrate import calibrate_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
 from dprelease.model.plans import Loss

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.local.expected_error import bound_distance, bound_wrong_label
+from dprelease.local.randomizers.expected_error import bound_distance, bound_wrong_label
 from dprelease.local.randomizers.subset_response import keep
 
 NUMBERS = [("0.1", "0.1", "640.42"), ("2", "0.5", "89.28"), ("11", "0.7", "0.0075")]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
 
-from dprelease.local.answer_variance import compute_window_variance
-from dprelease.local.estimates import compute_chances, estimate_all
+from dprelease.local.estimation.answer_intervals import compute_window_variance
+from dprelease.local.estimation.estimates import compute_chances, estimate_all
 from dprelease.model import Grid, LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 KEEP = Fraction(3, 5)
@@ -94,7 +94,7 @@ def test_means_of_levels_are_right_on_average() -> None:
 def test_the_largest_variance_of_levels_is_found() -> None:
     column = numeric("n", GRID, WINDOWS)
     half = Fraction(GRID.width, 2)
-    from dprelease.local.answer_cells import list_level_values
+    from dprelease.local.store.answer_cells import list_level_values
 
     values = list_level_values(WINDOWS, GRID)
     found = []

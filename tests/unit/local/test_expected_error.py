@@ -6,8 +6,8 @@ from fractions import Fraction as F
 import pytest
 from thorough import for_each
 
-from dprelease.local.calibrate import calibrate_response
-from dprelease.local.expected_error import compute_expected
+from dprelease.local.randomizers.calibrate import calibrate_response
+from dprelease.local.randomizers.expected_error import compute_expected
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
 from dprelease.model.queries import Group

@@ -25,9 +25,9 @@ from record_laws import (
 )
 
 from dprelease.errors import Failure
-from dprelease.local import read_table
-from dprelease.local.answer_cells import NumberCells, choose_cells, choose_separator
-from dprelease.local.estimates import estimate_all
+from dprelease.local.estimation.estimates import estimate_all
+from dprelease.local.store import read_table
+from dprelease.local.store.answer_cells import NumberCells, choose_cells, choose_separator
 from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
 
 KEEP = Fraction(3, 4)

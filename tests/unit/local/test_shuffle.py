@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dprelease.local.shuffle import Shuffler
+from dprelease.local.store.shuffle import Shuffler
 
 
 class Stream:
@@ -48,7 +48,7 @@ def test_every_row_comes_out_once_and_whole(tmp_path: Path, room: int) -> None:
 
 
 def test_many_rows_come_heap_by_heap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dprelease.local.shuffle.FEW", 100)
+    monkeypatch.setattr("dprelease.local.store.shuffle.FEW", 100)
     shuffler = Shuffler(Stream("heaps"), str(tmp_path))
     for start in range(0, 3000, 300):
         shuffler.add(columns(300, start))
@@ -76,7 +76,7 @@ def test_all_orders_are_alike(
     tmp_path: Path, room: int, few: int, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """3 rows have 6 orders: chi-square with 5 degrees of freedom, false alarm below 1e-6."""
-    monkeypatch.setattr("dprelease.local.shuffle.FEW", few)
+    monkeypatch.setattr("dprelease.local.store.shuffle.FEW", few)
     seen: Counter[tuple[int, ...]] = Counter()
     for draw in range(draws):
         shuffler = Shuffler(Stream(f"{room}:{few}:{draw}"), str(tmp_path), room)

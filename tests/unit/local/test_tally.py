@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, sample, step_of, tally_of, window
 
-from dprelease.local.answer_cells import list_level_values
-from dprelease.local.tally import Tallier, choose_pairs
+from dprelease.local.store.answer_cells import list_level_values
+from dprelease.local.store.tally import Tallier, choose_pairs
 from dprelease.model import Grid, LaplaceLaw, RecordStep, WindowLaw
 
 HALF = Fraction(1, 2)

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from record_laws import labelled, numeric, step_of
 
 from dprelease.files.prefetch import read_ahead
-from dprelease.local.answer_cells import LabelCells, choose_cells, describe_table
-from dprelease.local.read_table import read_columns
-from dprelease.local.write_table import write_records
+from dprelease.local.store.answer_cells import LabelCells, choose_cells, describe_table
+from dprelease.local.store.read_table import read_columns
+from dprelease.local.store.write_table import write_records
 from dprelease.model import (
     About,
     ColumnType,

@@ -21,7 +21,7 @@ from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.single_draw import NoiseDraw
 from dprelease.ledger.store import Ledger
-from dprelease.local.table_store import Unsealed
+from dprelease.local.store.table_store import Unsealed
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,

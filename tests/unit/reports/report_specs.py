@@ -9,7 +9,7 @@ from typing import Any
 
 import builders
 
-from dprelease.local.tally import choose_pairs
+from dprelease.local.store.tally import choose_pairs
 from dprelease.model import RecordStep, StoredTable, SubsetLaw, Tally
 
 PEOPLE: dict[str, Any] = {

@@ -16,6 +16,7 @@ from dprelease.specfile.complaints.complaint_wording import show, show_fraction
 from dprelease.specfile.complaints.reporter import Reporter
 from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import DataSection, QuerySection
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
 
@@ -42,7 +43,8 @@ UNWEIGHTED = SurveyWeight(stated=False, column=None)
 class QueryContext(NamedTuple):
     """What the checks of a query know: the columns, the types of those in the file, the unit's.
 
-    ``lists`` reads the files of candidates. ``weight`` is what `[data]` says of survey weights.
+    ``lists`` reads the files of candidates. ``parts`` are all sections of the spec. ``weight`` is
+    what `[data]` says of survey weights.
     """
 
     columns: Mapping[str, DeclaredColumn | None]
@@ -50,6 +52,7 @@ class QueryContext(NamedTuple):
     reporter: Reporter
     unit_column: str | None
     lists: Lists
+    parts: Parts
     weight: SurveyWeight = UNWEIGHTED
 
 

@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, choose_cells
-from dprelease.local.write_table import (
+from dprelease.local.store.answer_cells import Cells, LabelCells, NumberCells, choose_cells
+from dprelease.local.store.write_table import (
     build_empty_table,
     build_value_table,
     choose_parquet_type,

@@ -12,8 +12,8 @@ from dprelease.cli.views.console import answer, answer_json, write_remark
 from dprelease.errors import ExitCode
 
 if TYPE_CHECKING:
-    from dprelease.local.estimates import Estimates
-    from dprelease.reports.record_level.response_laws import Stated
+    from dprelease.local.estimation.estimates import Estimates
+    from dprelease.local.estimation.table_estimates import Stated
 
 SHOWN_UNASKED = 3
 
@@ -57,7 +57,7 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
 
 
 def _show(table: str, table_facts: Stated, figures: Estimates, *, only_crosses: bool) -> None:
-    from dprelease.cli.views.estimate_view import build_heading, build_notes, build_sections
+    from dprelease.local.estimate_view import build_heading, build_notes, build_sections
 
     if figures.rows == 0:
         write_remark(f"{table} holds no records, so nothing can be estimated")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.local.answer_cells import get_grid, list_level_values
+from dprelease.local.store.answer_cells import get_grid, list_level_values
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,

@@ -15,8 +15,8 @@ import dprelease
 from dprelease.errors import Failure
 from dprelease.files.system import NoMoreThreads
 from dprelease.kernel.core.entropy import SystemEntropy
-from dprelease.local import table_store
-from dprelease.release import record_release as recording
+from dprelease.local import record_release as recording
+from dprelease.local.store import table_store
 
 Spec = dict[str, Any]
 ROWS = 300

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dprelease.engines.engine_registry import WITHOUT_RECORDS
+from dprelease.local.perturb_section import PerturbSection
 from dprelease.model import (
     NUMERIC_TYPES,
     Column,
@@ -15,6 +17,7 @@ from dprelease.model import (
     PerturbedColumn,
     Quantity,
     Query,
+    Source,
 )
 from dprelease.specfile.checks.columns.column import DeclaredColumn, find_column
 from dprelease.specfile.checks.queries.groups import make_group
@@ -27,31 +30,33 @@ from dprelease.specfile.complaints.complaint_wording import (
     suggest_word,
 )
 from dprelease.specfile.keys.section_reader import Part
-from dprelease.specfile.schema.query_tables import PerturbSection
-from dprelease.specfile.schema.sections import PrivacySection
-from dprelease.specfile.schema.structure import Parts
 
 OF_NUMBERS = frozenset({Mechanism.LAPLACE, Mechanism.PIECEWISE})
 _OF_LABELS = (Mechanism.RANDOMIZED_RESPONSE, Mechanism.SUBSET_SELECTION)
 
 
 def resolve_perturbs(
-    parts: Parts, context: QueryContext, queries: Sequence[Query]
+    context: QueryContext, queries: Sequence[Query], source: Source | None
 ) -> tuple[Perturb, ...]:
     """Make every record-level table; one that lacks a part is left out, with a complaint."""
-    _check_adjacency(parts)
-    _check_names(parts, queries)
+    parts = context.parts
+    _check_engine(context)
+    _check_adjacency(context)
+    _check_names(context, queries)
     alone = parts.perturbs_only and len(parts.perturbs) == 1
     tables: list[Perturb] = []
     for part in parts.perturbs:
         model, columns = part.model, _Columns(part, context).read()
-        _check_budget(part, parts.privacy, alone=alone)
+        _check_budget(part, context, alone=alone)
         _check_truth(part, columns)
         if model.name is not None and columns:
             delta, number = model.delta or Fraction(0), int(part.path[1])
             tables.append(
                 Perturb(model.name, tuple(columns), model.epsilon, delta, model.truth, number)
             )
+    if source is not None and not source.is_framed:
+        for part in parts.perturbs:
+            _complain_of_count(part)
     return tuple(tables)
 
 
@@ -178,8 +183,9 @@ def _declare(column: Column) -> str:
     return "declare bins or keys, from a public rule"
 
 
-def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
+def _check_names(context: QueryContext, queries: Sequence[Query]) -> None:
     """Complain of a table whose file, or whose name in a report, would be another's."""
+    parts = context.parts
     places: dict[str, str] = {}
     for query in queries:
         places.setdefault(query.table.casefold(), f"the table of the query {show(query.name)}")
@@ -205,8 +211,24 @@ def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
             places[name.casefold()] = "another [[perturb]]"
 
 
-def _check_adjacency(parts: Parts) -> None:
+def _check_engine(context: QueryContext) -> None:
+    data = context.parts.data
+    if data.model.engine in WITHOUT_RECORDS:
+        message = f'engine = "{data.model.engine}" can\'t make record-level tables'
+        data.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
+
+
+def _complain_of_count(perturb: Part[PerturbSection]) -> None:
+    message = (
+        "the table shows the number of records, which the contents of a record can change here"
+    )
+    hint = "write the data as Parquet, or as CSV without multiline"
+    perturb.complain("E253", message, hint, at="key")
+
+
+def _check_adjacency(context: QueryContext) -> None:
     """Require replace-one, or assume it with a warning if all tables are record-level."""
+    parts = context.parts
     if parts.privacy.model.adjacency != "add-remove":
         return
     problem = "a record-level table shows the number of records, which add-remove would protect"
@@ -218,13 +240,12 @@ def _check_adjacency(parts: Parts) -> None:
         parts.privacy.complain("E242", problem, hint, "adjacency")
 
 
-def _check_budget(
-    part: Part[PerturbSection], privacy: Part[PrivacySection], *, alone: bool
-) -> None:
+def _check_budget(part: Part[PerturbSection], context: QueryContext, *, alone: bool) -> None:
     """Check that the table has a budget, in terms that don't contradict each other.
 
     ``alone``: nothing else is asked, so that the table may have the total.
     """
+    privacy = context.parts.privacy
     model, total = part.model, privacy.model
     if model.truth is not None:
         _check_truth_alone(part)

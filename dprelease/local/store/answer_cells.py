@@ -8,17 +8,28 @@ written in plain notation, with as many places in every cell as its column needs
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from math import comb
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
+from dprelease.model import (
+    About,
+    ColumnType,
+    Grid,
+    OutputColumn,
+    OutputTable,
+    Plan,
+    RecordStep,
+    StoredTable,
+)
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escape_formula
 from dprelease.output.key_types import KeyValue, choose_published_type, convert_labels
+from dprelease.output.table_files import RecordFile
 from dprelease.postprocess.intervals.fixed_point import count_decimals, write_fixed_point
 
 SEPARATORS = "|;/&~^#%!?:*_., "
@@ -210,6 +221,21 @@ def describe_table(step: RecordStep, about: About) -> OutputTable:
     """
     columns = tuple(_describe_column(response) for response in step.responses)
     return OutputTable(step.perturb.name, columns, about.title or about.name)
+
+
+def list_record_files(plan: Plan, stored: Mapping[str, StoredTable]) -> list[RecordFile]:
+    """List the files of a plan's record-level tables, with their published titles.
+
+    Args:
+        plan: The plan of a release.
+        stored: Its drawn tables, by name.
+    """
+    about, titles = plan.release.about, plan.release.names.tables
+    tables = [describe_table(step, about) for step in plan.records]
+    return [
+        RecordFile(replace(table, title=titles.get(table.name, table.title)), stored[table.name])
+        for table in tables
+    ]
 
 
 def _describe_column(response: Response) -> OutputColumn:

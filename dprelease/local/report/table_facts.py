@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dprelease.local.answer_cells import LabelCells, choose_cells
-from dprelease.local.estimates import compute_chances, estimate_all, estimate_facts, round_figure
-from dprelease.local.expected_error import compute_expected
-from dprelease.local.share_intervals import compute_quantile
-from dprelease.model import RecordStep, Response
+from dprelease.local.estimation.answer_intervals import compute_quantile
+from dprelease.local.estimation.estimates import (
+    compute_chances,
+    estimate_all,
+    estimate_facts,
+    round_figure,
+)
+from dprelease.local.randomizers.expected_error import compute_expected
+from dprelease.local.report.record_wording import explain_column, word_table
+from dprelease.local.store.answer_cells import LabelCells, choose_cells
+from dprelease.model import Plan, RecordStep, Response
 from dprelease.model.plan_json import describe_law, exact
 from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.reports.model.json_form import from_json
@@ -35,7 +42,6 @@ from dprelease.reports.model.record_model import (
     Truth,
     WindowsResponse,
 )
-from dprelease.reports.record_level.column_facts import explain_column
 from dprelease.reports.text.shown_numbers import to_json_number
 
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -45,6 +51,23 @@ LAWS: dict[type, type[ResponseLaw]] = {
     LaplaceLaw: LaplaceResponse,
     WindowLaw: WindowsResponse,
 }
+
+
+def describe_tables(
+    plan: Plan, records: Mapping[str, StoredTable] | None = None
+) -> tuple[RecordTable, ...]:
+    """State the record-level tables; with what was drawn of them, their estimates too."""
+    interval = plan.release.output.interval
+    tables = []
+    for step in plan.records:
+        explained = tuple(word_table(plan, step))
+        if records is None:
+            tables.append(describe_planned_table(step, interval, explained))
+        else:
+            stored = records[step.perturb.name]
+            published = replace(stored, path=f"{step.perturb.name}.{stored.format}")
+            tables.append(describe_drawn_table(step, published, interval, explained))
+    return tuple(tables)
 
 
 def describe_drawn_table(
@@ -161,3 +184,15 @@ def answer_error(response: Response, interval: Fraction) -> AnswerError:
         scale=None if error.scale is None else round_figure(error.scale),
         classical_scale=None if error.classical is None else round_figure(error.classical),
     )
+
+
+def list_answer_errors(plan: Plan) -> dict[str, dict[str, int | float]]:
+    """List the expected error of an answer, by table and column."""
+    interval = plan.release.output.interval
+    return {
+        step.perturb.name: {
+            response.column.name: answer_error(response, interval).expected
+            for response in step.responses
+        }
+        for step in plan.records
+    }

@@ -16,10 +16,10 @@ from dprelease.cli.views.text_layout import (
     rule_lines,
     shorten_text,
 )
-from dprelease.local.estimates import Cross, Estimates, Mean, Shares
-from dprelease.local.share_intervals import Figure
+from dprelease.local.estimation.answer_intervals import Figure
+from dprelease.local.estimation.estimates import Cross, Estimates, Mean, Shares
+from dprelease.local.estimation.table_estimates import Stated
 from dprelease.model.record_tables import RecordStep
-from dprelease.reports.record_level.response_laws import Stated
 from dprelease.reports.text.shown_numbers import to_json_number
 
 MOST_PLACES = 9

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dprelease.files.prefetch import read_ahead
-from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, choose_cells
+from dprelease.local.store.answer_cells import Cells, LabelCells, NumberCells, choose_cells
 from dprelease.model import ColumnType, OutputTable, RecordStep
 from dprelease.output.csv_table import escape_formula, write_field
 from dprelease.output.table_schema import build_table_schema

@@ -19,19 +19,17 @@ from math import sqrt
 
 from msgspec import Struct
 
-from dprelease.local.answer_cells import get_grid
-from dprelease.local.answer_variance import (
-    approximate_laplace_halfwidth,
-    compute_window_tails,
-    compute_window_variance,
-)
-from dprelease.local.share_intervals import (
+from dprelease.local.estimation.answer_intervals import (
     Cumulants,
     Figure,
+    approximate_laplace_halfwidth,
     build_interval,
     compute_cumulants,
     compute_quantile,
+    compute_window_tails,
+    compute_window_variance,
 )
+from dprelease.local.store.answer_cells import get_grid
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,
@@ -171,7 +169,7 @@ def _approximate_level_halfwidth(law: WindowLaw, rows: int, z: float) -> float:
     """Approximate the half-width of the sum of the noise of levels, in half ranges.
 
     The normal quantile ``z`` at the largest variance that an answer can have, plus half a level and
-    the terms of ``share_intervals`` at their largest. No proof that it covers what ``z`` says.
+    the terms of ``answer_intervals`` at their largest. No proof that it covers what ``z`` says.
     """
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
     gap, skew, tails = compute_window_tails(law)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from thorough import some
 
-from dprelease.local.estimates import estimate_all
+from dprelease.local.estimation.estimates import estimate_all
+from dprelease.local.estimation.table_estimates import read_steps
+from dprelease.local.report.table_facts import describe_drawn_table
 from dprelease.model import (
     ColumnType,
     Grid,
@@ -31,8 +33,6 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.record_level.response_laws import read_steps
-from dprelease.reports.record_level.table_facts import describe_drawn_table
 
 LOSS = Loss(Fraction(1, 3), Fraction(1, 10**9))
 KEEP = Fraction((1 << 63) + 12345, 1 << 64)

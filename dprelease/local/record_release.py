@@ -18,18 +18,18 @@ from dprelease.kernel.chapters.record_tables.record_draws import perturb, prepar
 from dprelease.kernel.core.engine_requests import record_request
 from dprelease.kernel.core.entropy import read_bits
 from dprelease.ledger.single_draw import NoiseDraw
-from dprelease.local.answer_cells import describe_table
-from dprelease.local.read_table import read_columns
-from dprelease.local.shuffle import Shuffler
-from dprelease.local.table_store import (
+from dprelease.local.store.answer_cells import describe_table
+from dprelease.local.store.read_table import read_columns
+from dprelease.local.store.shuffle import Shuffler
+from dprelease.local.store.table_store import (
     Unsealed,
     find_whole_table,
     get_directory,
     remove_run_leftovers,
     set_path,
 )
-from dprelease.local.tally import Tallier, choose_pairs
-from dprelease.local.write_table import write_records
+from dprelease.local.store.tally import Tallier, choose_pairs
+from dprelease.local.store.write_table import write_records
 from dprelease.model import (
     ExactRecords,
     Law,
@@ -44,7 +44,6 @@ from dprelease.model import (
 )
 from dprelease.output.staging import copy_file, remove_leftovers, stage
 from dprelease.output.table_files import name_table_file
-from dprelease.release.payload import Sealed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -167,27 +166,27 @@ def _measure_table(path: str, form: str, tally: Tally) -> StoredTable:
     return StoredTable("", form, digest, os.path.getsize(path), tally)
 
 
-def locate_tables(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
+def locate_tables(
+    plan: Plan, sealed: Mapping[str, StoredTable], run_id: str
+) -> dict[str, StoredTable]:
     """Find the stored tables of a sealed run, and convert them to the format asked for now.
 
     Args:
         plan: The plan of the run.
-        sealed_run: What was sealed.
+        sealed: The tables that were sealed, by name.
         run_id: Identity of the run.
 
     Returns:
-        The sealed run with the paths of its tables.
+        The tables with their paths, by name.
 
     Raises:
         Failure: A table is gone.
     """
-    if not plan.records:
-        return sealed_run
     release, ledger = plan.release, plan.release.ledger.path
     # Killed processes, and those that lost the race to the seal, leave files behind.
-    sealed = {name: set_path(ledger, run_id, table) for name, table in sealed_run.records.items()}
-    remove_run_leftovers(ledger, run_id, sealed.values())
-    return replace(sealed_run, records=_convert_tables(plan, sealed, release.output.format))
+    kept = {name: set_path(ledger, run_id, table) for name, table in sealed.items()}
+    remove_run_leftovers(ledger, run_id, kept.values())
+    return _convert_tables(plan, kept, release.output.format)
 
 
 def _convert_tables(

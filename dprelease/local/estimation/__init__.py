@@ -1,0 +1,1 @@
+"""Estimates from perturbed records, with intervals around them."""

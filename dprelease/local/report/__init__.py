@@ -1,0 +1,1 @@
+"""Record-level tables in a report: facts, words, and the section with its charts."""

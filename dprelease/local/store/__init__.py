@@ -1,0 +1,1 @@
+"""Columns and cells of a record-level table: written, read back, counted, shuffled and kept."""

@@ -1,1 +1,0 @@
-"""Facts of record-level tables."""
