@@ -80,7 +80,7 @@ def compare_places(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
 
 
 def describe_change(  # noqa: PLR0913, PLR0917 - the fields of a change
-    subject: str, old: Value, new: Value, why: str = "", key: str = "", kind: Kind = Kind.OTHER
+    subject: str, old: Value, new: Value, why: str, key: str, kind: Kind = Kind.OTHER
 ) -> Iterator[Change]:
     """Yield the change of a fact, if it has changed."""
     if old != new:

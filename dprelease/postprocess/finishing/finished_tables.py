@@ -199,13 +199,6 @@ def identify_group(query: Query) -> object:
     return query.name if finish.nonnegative or finish.integer else None
 
 
-def choose_places_after(finish: Finish, before: int, *, several: bool) -> int:
-    """Choose the decimals of a figure that was released with ``before`` of them."""
-    if finish.integer:
-        return 0
-    return before + AGREED_PLACES if several else before
-
-
 def _adjust(
     members: Sequence[Noisy],
     columns: Mapping[tuple[str, str], OutputColumn],
@@ -235,7 +228,9 @@ def _adjust(
         for column in before
     ]
     group = collect_observed(members, [len(column.values) for column in before], cells, decimals)
-    after = choose_places_after(finish, decimals, several=len(members) > 1)
+    after = decimals + (AGREED_PLACES if len(members) > 1 else 0)
+    if finish.integer:
+        after = 0
     target = Wanted(decimals, after, finish.nonnegative)
     fit = solve_least_squares(group.tables, group.observed, group.sizes)
     results = make_agree(fit, target)

@@ -37,18 +37,18 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
     return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def write_budget(value: Fraction, digits: int = 6) -> str:
+def write_budget(value: Fraction) -> str:
     """Write a budget as a spec takes it, rounded up.
 
     Args:
         value: The budget.
-        digits: Significant digits.
 
     Returns:
-        The text, without an exponent and with at most 12 decimal places.
+        The text, with six significant digits, without an exponent and with at most 12 decimal
+        places.
     """
     places = 0
-    while places < MOST_PLACES and abs(value) * 10**places < 10 ** (digits - 1):
+    while places < MOST_PLACES and abs(value) * 10**places < 10**5:
         places += 1
     whole = -(-value.numerator * 10**places // value.denominator)
     text = f"{Decimal(whole).scaleb(-places):f}"
