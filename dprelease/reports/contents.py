@@ -12,7 +12,6 @@ from dprelease.model.release import find_contact_address, find_licence_address
 from dprelease.reports.metadata.dcat import build_dataset, write_citation
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
 from dprelease.reports.sections.budget_section import build_budget_section
-from dprelease.reports.sections.changes_section import build_changes_parts
 from dprelease.reports.sections.data_section import build_data_section
 from dprelease.reports.sections.document import Document, Link, Section
 from dprelease.reports.sections.figures_section import build_figures_section
@@ -21,15 +20,18 @@ from dprelease.reports.sections.guarantee_section import (
     build_meaning_section,
 )
 from dprelease.reports.sections.hazards_section import build_hazards_section
-from dprelease.reports.sections.how_to_read import build_errata_section, build_reading_section
+from dprelease.reports.sections.how_to_read import (
+    build_errata_section,
+    build_reading_section,
+    build_use_section,
+)
 from dprelease.reports.sections.noise_section import build_noise_section
 from dprelease.reports.sections.provenance_section import (
     build_approval_section,
     build_provenance_section,
 )
 from dprelease.reports.sections.quotable import build_quotable_section
-from dprelease.reports.sections.summary_section import build_summary_section
-from dprelease.reports.sections.use_figures import use_section
+from dprelease.reports.sections.summary_section import build_changes_parts, build_summary_section
 
 ORIGIN = "title.origin"
 
@@ -102,7 +104,7 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
         published = Published(facts, tables)
         yield from filter(None, [build_quotable_section(published, level)])
         yield build_reading_section(facts)
-        yield from filter(None, [use_section(facts, published, level)])
+        yield from filter(None, [build_use_section(facts, published, level)])
     yield from _iter_record_sections(facts, level)
     yield build_errata_section(facts)
     yield build_guarantee_section(facts)

@@ -26,14 +26,17 @@ def build_budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | Non
         charts.append(spending)
     bars = draw_budget_chart(facts.queries, facts.accounting, facts.perturb)
     disjoint = ledger is not None and ledger.disjoint_periods
+    people = facts.meaning.of == "person"
+    unit, costs = say("words.person" if people else "words.row"), []
+    if facts.queries:
+        costs.append(say("budget.cells_are_disjoint", unit=unit))
+    if facts.perturb:
+        of_tables = "budget.record_tables_of_people" if people else "budget.record_tables"
+        costs.append(say(of_tables, unit=unit))
     sentence = say(
         "budget.how_added",
         method=describe_accounting(facts.accounting.method),
-        periods=" ".join(_iter_costs(facts)),
-    )
-    declared = say(
-        "budget.disjoint_periods",
-        unit=say("words.person" if facts.meaning.of == "person" else "words.row"),
+        periods=" ".join(costs),
     )
     return Section(
         "budget",
@@ -43,19 +46,9 @@ def build_budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | Non
             Paragraph(sentence),
             Group("pair", (bars, Group("stack", tuple(charts)))),
             _build_table(facts, ledger),
-            *((Paragraph(declared),) if disjoint else ()),
+            *((Paragraph(say("budget.disjoint_periods", unit=unit)),) if disjoint else ()),
         ),
     )
-
-
-def _iter_costs(facts: PlanFacts) -> Iterator[str]:
-    """Say what a query costs, and a record-level table."""
-    unit = say("words.person" if facts.meaning.of == "person" else "words.row")
-    if facts.queries:
-        yield say("budget.cells_are_disjoint", unit=unit)
-    if facts.perturb:
-        people = facts.meaning.of == "person"
-        yield say("budget.record_tables_of_people" if people else "budget.record_tables", unit=unit)
 
 
 def _build_table(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Table:

@@ -155,7 +155,13 @@ def _lay_out(
     notes: list[Paragraph] = []
     if not table.rows:
         notes.append(Paragraph(say("figures.no_keys")))
-    if names := _list_bounded(table):
+    # figures that the limits on a unit's rows can cut
+    names = [
+        column.figure
+        for column in table.columns
+        if column.aspect == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
+    ]
+    if names:
         limited = say("figures.bounded", names=join_few_names(names))
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
@@ -179,15 +185,6 @@ def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
     return [
         "-" if value is None else _group_thousands(value) or "-"
         for value in _write_texts(column, decimals, table.rows)
-    ]
-
-
-def _list_bounded(table: OutputTable) -> list[str]:
-    """List the figures that the limits on a unit's rows can cut."""
-    return [
-        column.figure
-        for column in table.columns
-        if column.aspect == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
     ]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dprelease.language import say, say_count
-from dprelease.model.queries import name_column
-from dprelease.postprocess.intervals.number_text import join_few_names
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
@@ -25,6 +23,7 @@ from dprelease.reports.sections.document import (
 )
 from dprelease.reports.sections.hazards_section import translate_status
 from dprelease.reports.sections.summary_section import name_total
+from dprelease.reports.text.shown_names import join_columns
 from dprelease.reports.text.shown_numbers import (
     format_number,
     shorten,
@@ -63,15 +62,9 @@ def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
         if query.noise_halfwidth is None and query.example_halfwidth is not None
     ]
     if fixed:
-        yield say("guarantee.fixed.halfwidths", names=join_few_names(_list_columns(fixed)))
+        yield say("guarantee.fixed.halfwidths", names=join_columns(fixed))
     if computed:
-        yield say(
-            "guarantee.fixed.computed_halfwidths", names=join_few_names(_list_columns(computed))
-        )
-
-
-def _list_columns(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(map(name_column, names)))
+        yield say("guarantee.fixed.computed_halfwidths", names=join_columns(computed))
 
 
 def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
@@ -106,19 +99,18 @@ def build_meaning_section(facts: PlanFacts) -> Section:
     meaning, delta = facts.meaning, facts.accounting.delta
     title = say("guarantee.person.title")
     loss, together = say("guarantee.people.title"), say("guarantee.people.column")
-    several = say("guarantee.people.note")
+    several, lead = say("guarantee.people.note"), say("guarantee.meaning.belief_of_person")
     if meaning.of == "row":
         title = say("guarantee.row.title")
         loss, together = say("guarantee.rows.title"), say("guarantee.rows.column")
-        several = say("guarantee.rows.note")
-    slack = ""
+        several, lead = say("guarantee.rows.note"), say("guarantee.meaning.belief_of_row")
+        if described := facts.deployment.privacy_unit.description:
+            lead = f"{say('guarantee.meaning.row', described=described)} {lead}"
     if delta:
-        slack = say("guarantee.delta.slack")
+        lead = f"{lead} {say('guarantee.delta.slack')}"
     charts = tuple(draw_people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
     parts: tuple[Part, ...] = (
-        Paragraph(
-            " ".join(filter(None, (_describe_unit(facts), _describe_belief(meaning.of), slack)))
-        ),
+        Paragraph(lead),
         Group("pair", (Group("stack", charts), draw_band_chart(meaning.beliefs))),
         Group(
             "pair",
@@ -146,20 +138,6 @@ def build_meaning_section(facts: PlanFacts) -> Section:
         ),
     )
     return Section("meaning", title, say("guarantee.meaning.title"), parts)
-
-
-def _describe_unit(facts: PlanFacts) -> str:
-    """Say what a row is, as the spec describes it."""
-    described = facts.deployment.privacy_unit.description
-    if facts.meaning.of == "row" and described:
-        return say("guarantee.meaning.row", described=described)
-    return ""
-
-
-def _describe_belief(of: str) -> str:
-    if of == "row":
-        return say("guarantee.meaning.belief_of_row")
-    return say("guarantee.meaning.belief_of_person")
 
 
 def _group(row: GroupLoss) -> tuple[str | int, ...]:

@@ -1,22 +1,32 @@
-"""How to read the figures, and how errors of a published release are put right.
+"""How to read and use the figures, and how errors of a published release are put right.
 
 Sentences for a data user; only what this release has. A release can't know of what comes after it:
-who would, is said here.
+who would, is said here. Examples of use are expressions that ``dprelease combine`` takes, with what
+they give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 
-from dprelease.language import say, word
+from dprelease.combination.combination_wording import write_interval
+from dprelease.combination.combined_figures import Figures, Published
+from dprelease.combination.expression import combine
+from dprelease.errors import Failure
+from dprelease.language import say, say_count, word
+from dprelease.model.outputs import get_ending
 from dprelease.model.queries import name_column
-from dprelease.postprocess.intervals.number_text import join_few_names, join_names
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.charts.noises import join_alternatives
-from dprelease.reports.model.report_model import Basic, ReportFacts
-from dprelease.reports.sections.document import Bullets, Section
+from dprelease.reports.model.report_model import ReportFacts
+from dprelease.reports.sections.document import Bullets, Paragraph, Section, Table
+from dprelease.reports.text.shown_names import join_columns
 from dprelease.reports.text.shown_numbers import format_number, shorten
 from dprelease.statistics.statistic_registry import STATISTICS
+
+MOST_ROWS = 1000  # of a table that examples are made of: their exact sums take 0.1 s for so many
 
 
 def build_reading_section(facts: ReportFacts) -> Section:
@@ -32,9 +42,9 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     """
     level = float(facts.provenance.interval) * 100
     yield say("reading.noise_moe", level=level)
-    weighted = [name_column(query.name) for query in facts.queries if query.survey_weight]
+    weighted = [query.name for query in facts.queries if query.survey_weight]
     if weighted:
-        yield say("reading.weighted", names=join_few_names(list(dict.fromkeys(weighted))))
+        yield say("reading.weighted", names=join_columns(weighted))
         if facts.data.design_effect is not None:
             yield say("reading.design_effect", effect=facts.data.design_effect)
     if any(query.survey_weight and query.form == "quantiles" for query in facts.queries):
@@ -48,7 +58,7 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     finishes = [query.finishing for query in facts.queries]
     yield from _explain_negative(facts)
     added = [query for query in facts.queries if STATISTICS[query.statistic].adds_up]
-    together = [name_column(query.name) for query in facts.queries if query.together]
+    together = [query.name for query in facts.queries if query.together]
     alone = [query.finishing for query in added if not query.together]
     disagreeing = [finish is None or not finish.consistent for finish in alone]
     if any(disagreeing):
@@ -65,10 +75,10 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
         yield say("reading.add_up.do_not", cells=cells, total=of)
     yield from _explain_finishing(facts)
     if together:
-        yield from _explain_strategies(list(dict.fromkeys(together)))
+        yield say("reading.planned_together", names=join_columns(together))
     if alone:
-        names = [name_column(query.name) for query in added if not query.together]
-        yield say("reading.combine_cells", names=join_few_names(list(dict.fromkeys(names))))
+        names = [query.name for query in added if not query.together]
+        yield say("reading.combine_cells", names=join_columns(names))
     yield from _explain_additivity(facts)
     plural = say("words.people") if facts.meaning.of == "person" else say("words.rows")
     overlapping = [statistic for statistic in statistics if statistic.overlaps]
@@ -89,16 +99,11 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
     names_by_base: dict[bool, list[str]] = {True: [], False: []}
     for query in facts.queries:
         if STATISTICS[query.statistic].keys.where_is_numerator:
-            names_by_base[query.among is None].append(name_column(query.name))
+            names_by_base[query.among is None].append(query.name)
     if names_by_base[False]:
-        yield say(
-            "reading.shares.of_known",
-            names=join_few_names(list(dict.fromkeys(names_by_base[False]))),
-        )
+        yield say("reading.shares.of_known", names=join_columns(names_by_base[False]))
     if names_by_base[True]:
-        yield say(
-            "reading.shares.of_all", names=join_few_names(list(dict.fromkeys(names_by_base[True])))
-        )
+        yield say("reading.shares.of_all", names=join_columns(names_by_base[True]))
 
 
 def _explain_negative(facts: ReportFacts) -> Iterator[str]:
@@ -123,18 +128,13 @@ def _explain_negative(facts: ReportFacts) -> Iterator[str]:
 def _explain_additivity(facts: ReportFacts) -> Iterator[str]:
     """Say which figures are not for adding up, but for those of which the statistic says more."""
     names = [
-        name_column(query.name)
+        query.name
         for query in facts.queries
         for statistic in [STATISTICS[query.statistic]]
         if not (statistic.adds_up or statistic.counts or statistic.names)
     ]
     if names:
-        yield say("reading.no_sum", names=join_few_names(list(dict.fromkeys(names))))
-
-
-def _explain_strategies(names: Sequence[str]) -> Iterator[str]:
-    """Say how figures that are planned together add up, and what noise their sums have."""
-    yield say("reading.planned_together", names=join_few_names(names))
+        yield say("reading.no_sum", names=join_columns(names))
 
 
 def _explain_finishing(facts: ReportFacts) -> Iterator[str]:
@@ -159,6 +159,96 @@ def _explain_finishing(facts: ReportFacts) -> Iterator[str]:
         yield say("reading.finished.raw")
 
 
+# --- how to use them ------------------------------------------------------------------------------
+
+
+def build_use_section(facts: ReportFacts, published: Published, level: float) -> Section | None:
+    """Lay out examples of use; None where no figure has a noise interval."""
+    misses = tuple(_describe_misses(facts, level))
+    if not misses:
+        return None
+    alpha = 1 - Fraction(facts.provenance.interval)
+    rows = tuple(_iter_examples(published, alpha))
+    name = say("use.title")
+    parts: list[Paragraph | Table | Bullets] = []
+    if rows:
+        lead = say("use.note")
+        caption = say("use.table.title")
+        head = (
+            say("use.table.what"),
+            say("use.table.expression"),
+            say("use.table.result"),
+            say("use.table.interval"),
+        )
+        parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
+    finishings = tuple(query.finishing for query in facts.queries if query.finishing)
+    notes = [*misses]
+    if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in finishings):
+        notes.append(say("use.raw"))
+    return Section("use", name, name, (*parts, Bullets(tuple(notes), code=True)))
+
+
+def _describe_misses(facts: ReportFacts, level: float) -> Iterator[str]:
+    """Say how many of the intervals miss, if all are as good as they say."""
+    halves = sum(
+        table.rows
+        for table in facts.tables
+        for column in table.columns
+        if get_ending(column.name, column.query) == "_noise_moe"
+    )
+    if halves:
+        expected = halves * (100 - level) / 100
+        yield say_count(
+            halves,
+            "use.intervals",
+            share=round(100 - level, 6),
+            level=level,
+            expected=max(expected, 1),
+        )
+
+
+def _iter_examples(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str, str]]:
+    names: dict[str, str] = {}
+    for figures in published.figures:
+        if 1 < len(figures.rows) <= MOST_ROWS and not any(
+            value is None for value in figures.values
+        ):
+            adds_up = STATISTICS[figures.query.statistic].adds_up and figures.terms
+            if adds_up and "sums" not in names:
+                names |= {"sums": "", **_describe_sums(figures)}
+            elif figures.share is not None and "means" not in names:
+                text = f"mean({figures.table}.{figures.name})"
+                names |= {"means": "", text: say("use.example.mean")}
+    for text, description in names.items():
+        if description:
+            try:
+                _, interval = combine(published, text, alpha)
+            except Failure:  # such as a total that can't be told from 0
+                continue
+            value, half, low, high = write_interval(interval)
+            between = say("use.range", low=low, high=high)
+            yield description, text, f"{value} ± {half}", between
+
+
+def _describe_sums(figures: Figures) -> dict[str, str]:
+    name, group = f"{figures.table}.{figures.name}", figures.groups[0]
+    labels = list(dict.fromkeys(row[0] for row in figures.rows))
+    cells = f"sum({name})"
+    examples = {cells: say("use.example.sum")}
+    if len(labels) > 1:
+        first_sum, second_sum = (f'sum({name}[{group}="{_escape(label)}"])' for label in labels[:2])
+        examples[f"{first_sum} - {second_sum}"] = say("use.example.difference")
+        examples[f"100 * {first_sum} / {cells}"] = say("use.example.share")
+    return examples
+
+
+def _escape(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
 def build_errata_section(facts: ReportFacts) -> Section:
     """Say how errors are put right."""
     lines = Bullets(tuple(iter_errata_words(facts)))
@@ -170,26 +260,13 @@ def iter_errata_words(facts: ReportFacts) -> Iterator[str]:
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
     yield say("errors.noise", n=Decimal(f"{beyond.normalize():f}"))
-    yield say("errors.ask_there", contact=_name_contact(basic))
+    contact = basic.contact or basic.data_curator
+    known = say("errors.contact", contact=contact) if contact else say("errors.no_contact")
+    yield say("errors.ask_there", contact=known)
     yield say("errors.words")
-    yield say("errors.figures", cost=_describe_spent(facts))
+    epsilon, delta = facts.accounting.epsilon, facts.accounting.delta
+    spent = {"epsilon": format_number(shorten(epsilon)), "delta": format_number(shorten(delta))}
+    cost = say("words.epsilon_and_delta" if delta else "words.epsilon_of", **spent)
+    yield say("errors.figures", cost=cost)
     yield say("errors.no_difference")
     yield say("errors.name_the_run", run=provenance.run_id)
-
-
-def _name_contact(basic: Basic) -> str:
-    if basic.contact:
-        return say("errors.contact", contact=basic.contact)
-    if basic.data_curator:
-        return say("errors.contact", contact=basic.data_curator)
-    return say("errors.no_contact")
-
-
-def _describe_spent(facts: ReportFacts) -> str:
-    accounting = facts.accounting
-    epsilon = format_number(shorten(accounting.epsilon))
-    if not accounting.delta:
-        return say("words.epsilon_of", epsilon=epsilon)
-    return say(
-        "words.epsilon_and_delta", epsilon=epsilon, delta=format_number(shorten(accounting.delta))
-    )

@@ -16,11 +16,7 @@ from typing import NamedTuple
 
 from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import (
-    Interval,
-    bound_error,
-    mean_interval,
-)
+from dprelease.combination.combined_intervals import Interval, bound_error, mean_interval
 from dprelease.language import say, word
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.sections.document import Bullets, Paragraph, Section

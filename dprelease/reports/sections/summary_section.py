@@ -1,24 +1,44 @@
 """The first page: what a signer has to know, and a line to sign.
 
-It puts together what the other sections say at length. What changed since the last release comes
-in as ``changes``.
+It puts together what the other sections say at length, and says what changed since the last
+release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from dprelease.language import say
+from dprelease.language import say, say_count
+from dprelease.model import OutputColumn, OutputTable
 from dprelease.reports.facts.unit_facts import describe_accounting
 from dprelease.reports.model.record_model import Number
-from dprelease.reports.model.report_model import Beliefs, PlanFacts, ReviewFacts, TotalLoss
-from dprelease.reports.sections.document import Definitions, Heading, Part, Section
+from dprelease.reports.model.report_model import (
+    Beliefs,
+    Changes,
+    FigureChange,
+    PlanFacts,
+    ReportFacts,
+    ReviewFacts,
+    TotalLoss,
+)
+from dprelease.reports.sections.document import (
+    Bullets,
+    Definitions,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
 from dprelease.reports.sections.hazards_section import translate_status
+from dprelease.reports.text.shown_names import write_key
 from dprelease.reports.text.shown_numbers import write_belief, write_headline
 
 LINE = "_" * 30
 USELESS = 0.999
 """A belief above this, which was one half before, is no protection."""
+MOST_CHANGES = 24
+Keys = Mapping[str, Sequence[OutputColumn]]
 STATUSES = ("checked", "stated", "not checked", "attention")
 
 
@@ -124,3 +144,72 @@ def _describe_review(review: ReviewFacts | None) -> str:
     if review.reference:
         parts.append(say("summary.review.reference", reference=review.reference))
     return "; ".join(parts)
+
+
+# --- what changed since the last release ----------------------------------------------------------
+
+
+def build_changes_parts(
+    facts: ReportFacts, tables: Mapping[str, OutputTable], level: float
+) -> tuple[Part, ...]:
+    """Lay out what changed; nothing where the spec names no last release.
+
+    ``tables`` are the published ones by file: their names for people stand in place of keys.
+    """
+    changes = facts.changes
+    if changes is None:
+        return ()
+    keys = {
+        described.name: [column for column in table.columns if column.kind == "key"]
+        for described in facts.tables
+        if (table := tables.get(described.file))
+    }
+    return (Heading(say("changes.title")), *_iter_changes(changes, keys, level))
+
+
+def _iter_changes(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
+    yield Paragraph(
+        say("changes.last_release", run=changes.run_id[:12], day=changes.released_at[:10])
+    )
+    lines = [
+        say("changes.change", what=row.what, before=row.before, now=row.now)
+        for row in changes.guarantee
+    ]
+    lines = lines or [say("changes.same_guarantee")]
+    lines += [say("changes.new_table", table=table) for table in changes.new_tables]
+    lines += [say("changes.table_gone", table=table) for table in changes.missing_tables]
+    lines += [say("changes.other_definition", query=name) for name in changes.redefined]
+    lines += [
+        say("changes.halfwidth", query=row.what, before=row.before, now=row.now)
+        for row in changes.noise
+    ]
+    yield Bullets(tuple(lines))
+    if changes.compared:
+        yield Paragraph(
+            say_count(
+                changes.compared,
+                "changes.compared",
+                real=changes.real,
+                expected=max(1.0, changes.compared * (100 - level) / 100),
+            )
+        )
+        figures = changes.figures[:MOST_CHANGES]
+        caption = say("changes.table.title")
+        if changes.compared > len(figures):
+            caption = say("changes.table.first", n=len(figures), all=changes.compared)
+        head = (
+            say("changes.table.figure"),
+            say("changes.table.difference"),
+            say("changes.table.verdict"),
+        )
+        yield Table(
+            "changes", caption, head, tuple(_build_change_row(change, keys) for change in figures)
+        )
+
+
+def _build_change_row(change: FigureChange, keys: Keys) -> tuple[str, str, str]:
+    labels = zip(keys.get(change.table, ()), change.labels, strict=False)
+    cell = ", ".join(write_key(column, label or None) for column, label in labels)
+    name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
+    verdict = say("changes.more_than_noise") if change.real else say("changes.within_noise")
+    return name, f"{change.difference} ± {change.noise_halfwidth}", verdict

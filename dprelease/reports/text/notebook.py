@@ -22,7 +22,9 @@ def render_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[obj
     all_rows = list(rows)
     first = "".join(f"<th>{escape(head)}</th>" for head in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_render_cell(value)}</td>" for value in row) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in row)
+        + "</tr>"
         for row in all_rows[:MOST_ROWS]
     )
     # A notebook keeps its outputs: a page of rows, not a table of any length.
@@ -32,7 +34,3 @@ def render_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[obj
         f"<table><caption>{escape(caption)}</caption><thead><tr>{first}</tr></thead>"
         f"<tbody>{body}</tbody></table>{below}"
     )
-
-
-def _render_cell(value: object) -> str:
-    return "" if value is None else escape(str(value))

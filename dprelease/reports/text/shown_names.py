@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
 from dprelease.language import number_text, say
 from dprelease.model import ColumnNames, ColumnType, OutputColumn, Release
+from dprelease.model.queries import name_column
+from dprelease.model.sentences import Text
+from dprelease.postprocess.intervals.number_text import join_few_names
 
 _BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
 _MIDNIGHT = " 00:00:00"
@@ -60,23 +63,27 @@ def get_column_title(column: OutputColumn) -> str:
     title, part = column.names.title, column.suffix
     if title is None:
         return column.name
-    words = _BESIDE.get(part)
-    if words is not None:
-        return words(title)
+    if part in _BESIDE:
+        return say(_BESIDE[part], title=title)
     if not part:
         return title
     return say("names.part", title=title, part=part.replace("_", " ").strip())
 
 
-_BESIDE: Mapping[str, Callable[[str], str]] = {
-    "_noise_moe": lambda title: say("names.column.noise_moe", title=title),
-    "_rank_moe": lambda title: say("names.column.rank_moe", title=title),
-    "_flag": lambda title: say("names.column.flag", title=title),
-    "_low": lambda title: say("names.column.low", title=title),
-    "_high": lambda title: say("names.column.high", title=title),
-    "_count": lambda title: say("names.column.count", title=title),
-    "_mean": lambda title: say("names.column.mean", title=title),
+_BESIDE = {
+    "_noise_moe": "names.column.noise_moe",
+    "_rank_moe": "names.column.rank_moe",
+    "_flag": "names.column.flag",
+    "_low": "names.column.low",
+    "_high": "names.column.high",
+    "_count": "names.column.count",
+    "_mean": "names.column.mean",
 }
+
+
+def join_columns(queries: Iterable[str]) -> Text:
+    """Join the names of the columns of queries, each once; of many only the first ones."""
+    return join_few_names(list(dict.fromkeys(map(name_column, queries))))
 
 
 def title_with_unit(column: OutputColumn) -> str:

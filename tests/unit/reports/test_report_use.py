@@ -15,7 +15,7 @@ from report_specs import spec
 from dprelease.cli.app import app
 from dprelease.planning.planner import make_plan
 from dprelease.release.bundle import Publication
-from dprelease.reports.sections import use_figures
+from dprelease.reports.sections import how_to_read
 from dprelease.specfile import load
 
 VISITS = {"name": "visits", "statistic": "count", "by": ["region"]}
@@ -64,7 +64,7 @@ def test_large_tables_have_no_examples(
     publish: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their exact sums would take longer than all else."""
-    monkeypatch.setattr(use_figures, "MOST_ROWS", 1)
+    monkeypatch.setattr(how_to_read, "MOST_ROWS", 1)
     text = section(publish(VISITS, WAIT), "Use these figures")
     assert "sum of all cells" not in text
     assert "figures of this release have a noise interval" in text
