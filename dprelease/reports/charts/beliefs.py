@@ -16,6 +16,7 @@ from dprelease.reports.text.shown_numbers import write_belief, write_headline, w
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
 LEGEND = 42  # letters in a line, which fit at the size of letters on a phone too
+DRAWN_PRIOR = 0.1  # the belief that is drawn in people
 SIDE = 10.4  # from one person to the next
 STYLES = ("band-1", "band-2")
 
@@ -110,12 +111,12 @@ def _round_up(place: float) -> float:
     return math.ceil(place * 10 - 1e-6) / 10
 
 
-def draw_people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
+def draw_people_chart(table: Beliefs, number: int) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
     # the decimals as written: of floats, 0.07 of 100 is a little more than 7
-    row = table.get_row(prior)
+    row = table.get_row(DRAWN_PRIOR)
     low, high = (Fraction(str(end)) * 100 for end in (row.posterior_low, row.posterior_high))
-    marked = (round(prior * 100), math.floor(low), math.ceil(high))
+    marked = (round(DRAWN_PRIOR * 100), math.floor(low), math.ceil(high))
     labels = (
         say("charts.beliefs.columns.before"),
         say("charts.people.columns.at_least"),

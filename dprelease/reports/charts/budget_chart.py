@@ -18,7 +18,7 @@ from dprelease.reports.charts.svg import (
     fit_linear_scale,
 )
 from dprelease.reports.facts.unit_facts import describe_accounting
-from dprelease.reports.model.record_model import Number, RecordTable
+from dprelease.reports.model.record_model import RecordTable
 from dprelease.reports.model.report_model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.reports.text.shown_numbers import format_number, shorten
 
@@ -115,7 +115,9 @@ def draw_ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     drawing.draw_box(
         (across.place(before), 6), (across.place(after) - across.place(before), 20), "bar"
     )
-    remaining = say("words.no_cap") if ledger.cap.rho is None else _describe_cap(ledger.cap.rho)
+    remaining = say("words.no_cap")
+    if ledger.cap.rho is not None:
+        remaining = say("charts.ledger.cap_of_rho", cap=format_number(ledger.cap.rho))
     if cap is not None:  # never more than there is
         remaining_budget = max(0.0, float(cap) - after)
         digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
@@ -141,11 +143,6 @@ def draw_ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         rows,
         say("charts.ledger.description", composition=_describe_accounting(ledger)),
     )
-
-
-def _describe_cap(rho: Number) -> str:
-    """Describe what limits the dataset where no cap of epsilon does."""
-    return say("charts.ledger.cap_of_rho", cap=format_number(rho))
 
 
 def _format_loss(value: float) -> str:

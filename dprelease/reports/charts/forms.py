@@ -64,7 +64,12 @@ def draw_estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str
         if not estimate.list_ends():
             drawing.write_text(x_start + 4, y + 4, say("words.empty"))
         elif estimate.value is None:
-            _draw_quantiles(drawing, across, y, estimate)
+            # a bar from the lowest to the highest, and a stroke at each
+            low, high = across.place(min(estimate.quantiles)), across.place(max(estimate.quantiles))
+            style = "hollow" if estimate.flagged else "interval"
+            drawing.draw_box((low, y - 3), (max(high - low, 1.0), 6), style)
+            for value in estimate.quantiles:
+                drawing.draw_box((across.place(value) - 1, y - 6), (2, 12), "bar")
         else:
             if estimate.interval is not None:
                 low, high = map(across.place, estimate.interval)
@@ -73,19 +78,8 @@ def draw_estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str
     return drawing
 
 
-def _draw_dot(
-    drawing: Drawing, place: tuple[float, float], flagged: bool, radius: float = 3.2
-) -> None:
-    drawing.draw_dot(*place, radius, "hollow" if flagged else "bar")
-
-
-def _draw_quantiles(drawing: Drawing, across: Scale, y: float, estimate: Estimate) -> None:
-    """Draw a bar from the lowest to the highest, and a stroke at each."""
-    low, high = across.place(min(estimate.quantiles)), across.place(max(estimate.quantiles))
-    style = "hollow" if estimate.flagged else "interval"
-    drawing.draw_box((low, y - 3), (max(high - low, 1.0), 6), style)
-    for value in estimate.quantiles:
-        drawing.draw_box((across.place(value) - 1, y - 6), (2, 12), "bar")
+def _draw_dot(drawing: Drawing, place: tuple[float, float], flagged: bool) -> None:
+    drawing.draw_dot(*place, 3.2, "hollow" if flagged else "bar")
 
 
 class Band(NamedTuple):

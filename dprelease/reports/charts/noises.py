@@ -234,10 +234,10 @@ def draw_error_chart(
         return None
     lines_drawn, rest = choose_lines(lines)
     x_start, x_end, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
-    across, up = (
-        Scale(1, 6, x_start, x_end, _list_counts()),
-        Scale(-4, 0, bottom, top, _list_shares()),
-    )
+    sizes_across = [(power, number_text(label)) for power, label in ACROSS]
+    shares_up = [(power, _format_percent(10.0**power)) for power in range(0, -5, -1)]
+    across = Scale(1, 6, x_start, x_end, sizes_across)
+    up = Scale(-4, 0, bottom, top, shares_up)
     drawing = Drawing(bottom + 40 + 16 * len(lines_drawn))
     _draw_powers(drawing, across, up)
     for place, (share, names) in enumerate(lines_drawn):
@@ -338,12 +338,3 @@ def _draw_fall(
 def _format_percent(share: float) -> str:
     """Write a share of error in percent, rounded up, but for the dust of floats."""
     return say("words.percent", share=format_number(shorten(float(f"{share * 100:.12g}"), 2)))
-
-
-def _list_counts() -> tuple[tuple[int, str], ...]:
-    return tuple((power, number_text(label)) for power, label in ACROSS)
-
-
-def _list_shares() -> tuple[tuple[int, str], ...]:
-    """List powers of ten, as they stand at the axis."""
-    return tuple((power, _format_percent(10.0**power)) for power in range(0, -5, -1))

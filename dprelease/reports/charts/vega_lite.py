@@ -77,15 +77,11 @@ def _list_texts(layers: Layers, name: str) -> list[str | float | None]:
     return [escape_formula(label) if escape else label for label in labels]
 
 
-def _list_words(layers: Layers, name: str) -> list[str]:
-    """Give the keys of a column as people read them: with labels, or bins in words."""
-    column = _find_column(layers, name)
-    return [write_key(column, key) for key in column.values]
-
-
 def _build_key_expression(layers: Layers, name: str) -> str:
     """Give an expression for what people read of a key of the data."""
-    words = dict(zip(map(str, _list_texts(layers, name)), _list_words(layers, name), strict=True))
+    column = _find_column(layers, name)
+    shown_words = [write_key(column, key) for key in column.values]
+    words = dict(zip(map(str, _list_texts(layers, name)), shown_words, strict=True))
     if all(key == word for key, word in words.items()):
         return _write_datum(layers, name)
     keys, word = _write_list(list(words)), _write_list(list(words.values()))

@@ -16,11 +16,7 @@ from msgspec.structs import replace
 
 from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import (
-    Interval,
-    bound_error,
-    mean_interval,
-)
+from dprelease.combination.combined_intervals import Interval, bound_error, mean_interval
 from dprelease.model import OutputTable
 from dprelease.reports.model.report_model import Changed, Changes, FigureChange, Query, ReportFacts
 from dprelease.reports.text.shown_numbers import format_number, shorten
@@ -51,11 +47,6 @@ def add_changes(
         The report with its changes.
     """
     published = Published(facts, tables)
-    return replace(facts, changes=find_changes(previous, facts, published))
-
-
-def find_changes(previous: PreviousRelease, facts: ReportFacts, published: Published) -> Changes:
-    """State what changed, of two published releases alone."""
     before, now = ({t.name for t in report.tables} for report in (previous.facts, facts))
     alpha = 1 - Fraction(facts.provenance.interval)
     redefined = dict(_find_redefined(previous.facts, facts))
@@ -64,7 +55,7 @@ def find_changes(previous: PreviousRelease, facts: ReportFacts, published: Publi
         for figures, change in _pair_figures(previous.published, published, alpha)
         if redefined.get(figures.query.name, True)
     ]
-    return Changes(
+    changes = Changes(
         run_id=previous.facts.provenance.run_id,
         released_at=previous.facts.provenance.released_at,
         guarantee=tuple(_compare_guarantees(previous.facts, facts)),
@@ -76,16 +67,15 @@ def find_changes(previous: PreviousRelease, facts: ReportFacts, published: Publi
         real=sum(change.real for change in compared),
         figures=tuple(compared[:MOST_FIGURES]),
     )
+    return replace(facts, changes=changes)
 
 
 def _compare_guarantees(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
-    pairs: Mapping[str, tuple[object, object]] = {
-        subject: (_describe_guarantee(previous)[subject], value)
-        for subject, value in _describe_guarantee(facts).items()
-    }
-    for subject, (before, now) in pairs.items():
-        if before != now:
-            yield Changed(what=subject, before=_write_value(before), now=_write_value(now))
+    before = _describe_guarantee(previous)
+    for subject, now in _describe_guarantee(facts).items():
+        if before[subject] != now:
+            was = _write_value(before[subject])
+            yield Changed(what=subject, before=was, now=_write_value(now))
 
 
 def _describe_guarantee(facts: ReportFacts) -> dict[str, object]:

@@ -7,7 +7,6 @@ in the language of the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
@@ -39,7 +38,13 @@ def explain_step(step: Step, interval: Fraction) -> list[str]:
     elif step.form is Form.QUANTILES:
         sentences.append(_explain_quantiles(step, interval))
     elif step.query.axis is not None:
-        sentences.append(_explain_largest(step, interval))
+        sentences.append(
+            say(
+                "explanations.choice.largest_counts",
+                picks=step.query.picks,
+                privacy=_explain_error(step, interval),
+            )
+        )
     if step.noise.family is NoiseFamily.STAIRCASE:
         sentences.append(_explain_stairs(step))
     if words := get_statistic(step.query.statistic).explain_step(step):
@@ -137,15 +142,6 @@ def _explain_choice(step: Step, interval: Fraction) -> str:
     )
 
 
-def _explain_largest(step: Step, interval: Fraction) -> str:
-    """Top k by noisy counts."""
-    return say(
-        "explanations.choice.largest_counts",
-        picks=step.query.picks,
-        privacy=_explain_error(step, interval),
-    )
-
-
 def _explain_quantiles(step: Step, interval: Fraction) -> str:
     query = step.query
     among = say("explanations.quantiles.grid", values=count_candidates(step))
@@ -205,7 +201,24 @@ def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
     Returns:
         The warnings, each with its code.
     """
-    return tuple(_iter_warnings(plan))
+    warnings = []
+    for step in build_views(plan):
+        query, statistic = step.query, get_statistic(step.query.statistic)
+        needed = statistic.find_meaningful_count(step, plan.release.output.interval)
+        if needed is None or needed <= MANY:
+            continue
+        key, end = f"query[{query.number}].statistic", say(statistic.end)
+        warnings.append(
+            Complaint(
+                "W301",
+                say("explanations.quantiles.small_groups", needed=needed, name=query.name, end=end),
+                "give it more epsilon, a larger step or a short list of candidates; or ask for a "
+                "quantile further inside",
+                plan.release.place(key),
+                key,
+            )
+        )
+    return tuple(warnings)
 
 
 def word_warnings(plan: Plan) -> tuple[str, ...]:
@@ -240,24 +253,3 @@ OF_SPEC = {
     218: "warnings.unit_is_double",
     220: "warnings.different_records",
 }
-
-
-def _iter_warnings(plan: Plan) -> Iterator[Complaint]:
-    for step in build_views(plan):
-        query, statistic = step.query, get_statistic(step.query.statistic)
-        needed = statistic.find_meaningful_count(step, plan.release.output.interval)
-        if needed is not None and needed > MANY:
-            key = f"query[{query.number}].statistic"
-            yield Complaint(
-                "W301",
-                say(
-                    "explanations.quantiles.small_groups",
-                    needed=needed,
-                    name=query.name,
-                    end=say(statistic.end),
-                ),
-                "give it more epsilon, a larger step or a short list of candidates; or ask for a "
-                "quantile further inside",
-                plan.release.place(key),
-                key,
-            )

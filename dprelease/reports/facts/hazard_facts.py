@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from dprelease.language import say, word
-from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
+from dprelease.model import Column, Dialect, NoiseFamily, Plan, Release
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.reports.model.report_model import Hazard, TotalLoss
 from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
@@ -23,7 +22,6 @@ CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "a
 HIGH_EPSILON = 3
 MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""
-NO_FLAGS: Mapping[str, int] = {}
 SMALL_DELTA = Fraction(1, 10**9)
 FEW_PUBLISHED = Fraction(1, 100)
 """So many units at most may a small delta publish the rows of, on average, in all the population.
@@ -32,26 +30,18 @@ That is the chance, at most, that there is a single one of them.
 """
 
 
-class Row(NamedTuple):
-    """A hazard, how it stands, and why; ``key`` is its name in ``[review.attestations]``."""
-
-    hazard: str
-    status: str
-    note: str
-    key: str = ""
-
-
 def list_hazards(
     plan: Plan,
     totals: Sequence[TotalLoss],
-    records: Sequence[tuple[str, ...]] = (),
-    flags: Mapping[str, int] = NO_FLAGS,
+    records: Sequence[tuple[str, ...]],
+    flags: Mapping[str, int],
 ) -> tuple[Hazard, ...]:
     """Go through the hazards for this release; ``records`` are those of record-level tables.
 
     ``totals`` are the losses of the dataset, ``flags`` says how many figures have which.
     """
-    rows = (
+    review = plan.release.review
+    rows = [
         _judge_epsilon(plan, totals),
         _judge_delta(plan, totals),
         _judge_unit(plan.release),
@@ -61,26 +51,27 @@ def list_hazards(
         *_iter_built_in(plan),
         *_list_figure_hazards(plan),
         *_judge_utility(flags),
-        *(Row(*record) for record in records),
-        *_list_unchecked(),
-    )
-    return tuple(_apply_review(row, plan.release.review) for row in rows)
+    ]
+    # Some have a key in [review.attestations]: what the reviewer states there stands for the note.
+    for hazard, status, note, *keys in (*records, *_iter_unchecked()):
+        texts = [review.attestations[key] for key in keys if key in review.attestations]
+        if texts:
+            stated = say("hazards.reviewer_states", reviewer=review.reviewer, text=texts[0])
+            rows.append(_row(hazard, STATED, stated))
+        else:
+            rows.append(_row(hazard, status, note))
+    return tuple(rows)
 
 
-def _apply_review(row: Row, review: Review) -> Hazard:
-    """Let a statement of the reviewer stand for what the tool can't check."""
-    text = review.attestations.get(row.key)
-    if text is None:
-        return Hazard(hazard=row.hazard, status=row.status, note=row.note)
-    note = say("hazards.reviewer_states", reviewer=review.reviewer, text=text)
-    return Hazard(hazard=row.hazard, status=STATED, note=note)
+def _row(hazard: str, status: str, note: str) -> Hazard:
+    return Hazard(hazard=hazard, status=status, note=note)
 
 
 def _choose_attention(doubtful: bool) -> str:
     return ATTENTION if doubtful else CHECKED
 
 
-def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
     """Judge the total of the dataset, and in the end its cap: that is what a person may lose."""
     epsilon_here = plan.loss.epsilon
     notes = [
@@ -101,16 +92,16 @@ def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
         notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))
     else:
         notes.append(say("hazards.epsilon.small", limit=HIGH_EPSILON))
-    return Row(say("hazards.epsilon.title"), _choose_attention(high), " ".join(notes))
+    return _row(say("hazards.epsilon.title"), _choose_attention(high), " ".join(notes))
 
 
-def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
     """Judge delta by the population that the spec states; where it states none, by 1e-9."""
     so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
     delta, privacy = max(plan.loss.delta, *so_far, Fraction(0)), plan.release.privacy
     hazard = say("hazards.delta.title")
     if not delta:
-        return Row(hazard, CHECKED, say("hazards.delta.none"))
+        return _row(hazard, CHECKED, say("hazards.delta.none"))
     text = format_number(shorten(to_json_number(delta)))
     worst = say("hazards.delta.of_all", delta=text)
     if privacy.population is not None:
@@ -122,18 +113,18 @@ def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
             limit=format_number(to_json_number(FEW_PUBLISHED)),
         )
         status = STATED if expected <= FEW_PUBLISHED else ATTENTION
-        return Row(hazard, status, f"{worst} {note}")
+        return _row(hazard, status, f"{worst} {note}")
     if delta <= SMALL_DELTA:
-        return Row(hazard, CHECKED, say("hazards.delta.small", delta=write_loss(delta)))
+        return _row(hazard, CHECKED, say("hazards.delta.small", delta=write_loss(delta)))
     if privacy.unit_column is None:
         published = say("hazards.delta.publishes_row", n=int(1 / delta))
     else:
         published = say("hazards.delta.publishes_person", n=int(1 / delta))
     note = say("hazards.delta.should_be", limit=format_number(to_json_number(FEW_PUBLISHED)))
-    return Row(hazard, ATTENTION, f"{worst} {published} {note}")
+    return _row(hazard, ATTENTION, f"{worst} {published} {note}")
 
 
-def _judge_unit(release: Release) -> Row:
+def _judge_unit(release: Release) -> Hazard:
     hazard = say("hazards.unit.title")
     described, column = release.privacy.unit_description, release.privacy.unit_column
     if column is None:
@@ -142,34 +133,34 @@ def _judge_unit(release: Release) -> Row:
             sentence = say("hazards.unit.row_described", description=described)
         else:
             sentence = say("hazards.unit.row_not_described")
-        return Row(hazard, ATTENTION, f"{note} {sentence}")
+        return _row(hazard, ATTENTION, f"{note} {sentence}")
     note = say("hazards.unit.people", column=column)
     if described:
         sentence = say("hazards.unit.value_described", description=described)
-        return Row(hazard, STATED, f"{note} {sentence}")
+        return _row(hazard, STATED, f"{note} {sentence}")
     sentence = say("hazards.unit.value_not_described")
-    return Row(hazard, ATTENTION, f"{note} {sentence}")
+    return _row(hazard, ATTENTION, f"{note} {sentence}")
 
 
-def _judge_framing(dialect: Dialect) -> Iterator[Row]:
+def _judge_framing(dialect: Dialect) -> Iterator[Hazard]:
     """Say what it rests on which lines of a file are one record."""
     if dialect.max_lines > 1:
         note = say("hazards.multiline.note", n=dialect.max_lines)
-        yield Row(say("hazards.multiline.title"), NOT_CHECKED, note)
+        yield _row(say("hazards.multiline.title"), NOT_CHECKED, note)
 
 
-def _judge_repetition(plan: Plan) -> Row:
+def _judge_repetition(plan: Plan) -> Hazard:
     caps, hazard = plan.release.ledger, say("hazards.repeated.title")
     sentence = say("hazards.repeated.ledger")
     if caps.epsilon_cap is None and caps.rho_cap is None:
-        return Row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap')}")
+        return _row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap')}")
     if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
-        return Row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap_of_delta')}")
+        return _row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap_of_delta')}")
     note = say("hazards.repeated.cap")
-    return Row(hazard, STATED, f"{sentence} {note}")
+    return _row(hazard, STATED, f"{sentence} {note}")
 
 
-def _judge_declarations(plan: Plan) -> Row:
+def _judge_declarations(plan: Plan) -> Hazard:
     """Say whether what the spec declares comes with the source that it was taken from."""
     hazard, release = say("hazards.public.title"), plan.release
     declared = [
@@ -203,15 +194,15 @@ def _judge_declarations(plan: Plan) -> Row:
     if silent:
         names = ", ".join(dict.fromkeys(silent))
         sentence = say("hazards.public.no_source", names=names)
-        return Row(hazard, ATTENTION, " ".join([sentence, *notes]))
+        return _row(hazard, ATTENTION, " ".join([sentence, *notes]))
     if not sources:
         sentence = say("hazards.public.nothing_declared")
-        return Row(hazard, CHECKED, " ".join([sentence, *notes]))
+        return _row(hazard, CHECKED, " ".join([sentence, *notes]))
     sentence = say("hazards.public.sources")
-    return Row(hazard, STATED, " ".join([sentence, *notes]))
+    return _row(hazard, STATED, " ".join([sentence, *notes]))
 
 
-def _judge_keys(plan: Plan) -> Row:
+def _judge_keys(plan: Plan) -> Hazard:
     hazard = say("hazards.groups.title")
     thresholds = [
         say(
@@ -225,65 +216,66 @@ def _judge_keys(plan: Plan) -> Row:
     ]
     if thresholds:
         note = say("hazards.groups.private_keys", thresholds=", ".join(thresholds))
-        return Row(hazard, ATTENTION, note)
+        return _row(hazard, ATTENTION, note)
     if plan.reads:
         note = say("hazards.groups.public")
-        return Row(hazard, CHECKED, note)
-    return Row(hazard, CHECKED, say("hazards.groups.none"))
+        return _row(hazard, CHECKED, note)
+    return _row(hazard, CHECKED, say("hazards.groups.none"))
 
 
-def _iter_built_in(plan: Plan) -> Iterator[Row]:
+def _iter_built_in(plan: Plan) -> Iterator[Hazard]:
     arithmetic = say("hazards.floats.laws")
     sensitivity = say("hazards.sensitivity.cells")
     if plan.reads:
         arithmetic = say("hazards.floats.integers")
         sensitivity = say("hazards.sensitivity.bounds")
-    yield Row(say("hazards.floats.title"), CHECKED, arithmetic)
-    yield Row(say("words.sensitivity"), CHECKED, sensitivity)
+    yield _row(say("hazards.floats.title"), CHECKED, arithmetic)
+    yield _row(say("words.sensitivity"), CHECKED, sensitivity)
     yield _judge_keys(plan)
     sentence = say("hazards.truncated.note")
-    yield Row(say("hazards.truncated.title"), CHECKED, sentence)
+    yield _row(say("hazards.truncated.title"), CHECKED, sentence)
     exact = [step.query.name for step in build_views(plan) if step.noise.family is NoiseFamily.NONE]
     exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
     note = say("hazards.exact.none")
     if exact:
         note = say("hazards.exact.equal", names=", ".join(exact))
-    yield Row(say("hazards.exact.title"), _choose_attention(bool(exact)), note)
+    yield _row(say("hazards.exact.title"), _choose_attention(bool(exact)), note)
 
 
-def _list_unchecked() -> Iterator[Row]:
-    """List what the tool can't check; a text of the reviewer can state it."""
-    for hazard, note, key in (
-        (
-            say("hazards.side_channels.title"),
-            say("hazards.side_channels.note"),
-            "side_channels",
-        ),
-        (
-            say("hazards.access.title"),
-            say("hazards.access.note"),
-            "security_and_access",
-        ),
-        (
-            say("hazards.collection.title"),
-            say("hazards.collection.note"),
-            "data_collection_and_minimisation",
-        ),
-        (
-            say("hazards.staff.title"),
-            say("hazards.staff.note"),
-            "staff_who_see_the_data",
-        ),
-    ):
-        yield Row(hazard, NOT_CHECKED, note, key)
+def _iter_unchecked() -> Iterator[tuple[str, ...]]:
+    """Give hazard, status, note and key of what the tool can't check."""
+    yield (
+        say("hazards.side_channels.title"),
+        NOT_CHECKED,
+        say("hazards.side_channels.note"),
+        "side_channels",
+    )
+    yield (
+        say("hazards.access.title"),
+        NOT_CHECKED,
+        say("hazards.access.note"),
+        "security_and_access",
+    )
+    yield (
+        say("hazards.collection.title"),
+        NOT_CHECKED,
+        say("hazards.collection.note"),
+        "data_collection_and_minimisation",
+    )
+    yield (
+        say("hazards.staff.title"),
+        NOT_CHECKED,
+        say("hazards.staff.note"),
+        "staff_who_see_the_data",
+    )
 
 
-def _list_figure_hazards(plan: Plan) -> Iterator[Row]:
+def _list_figure_hazards(plan: Plan) -> Iterator[Hazard]:
     """List the hazards of bounding people and of the statistics of this release."""
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
         note = say("hazards.bounding.note", rows=limits.rows, groups=limits.groups)
-        yield Row(say("hazards.bounding.title"), ATTENTION, note)
+        yield _row(say("hazards.bounding.title"), ATTENTION, note)
     if plan.reads:
         yield _judge_bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
@@ -292,20 +284,20 @@ def _list_figure_hazards(plan: Plan) -> Iterator[Row]:
             named = hazard.place, word(hazard.title), word(hazard.note)
             subjects.setdefault(named, []).append(word(hazard.subject))
     for (_, title, note), names in sorted(subjects.items()):
-        yield Row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
+        yield _row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
 
 
-def _judge_utility(flags: Mapping[str, int]) -> Iterator[Row]:
+def _judge_utility(flags: Mapping[str, int]) -> Iterator[Hazard]:
     """Say how many of the published figures are too noisy or not shown."""
     figures, weak = sum(flags.values()), flags.get(UNRELIABLE, 0)
     hidden = flags.get(SUPPRESSED, 0)
     if figures:
         note = say("hazards.utility.note", judged=figures, weak=weak, hidden=hidden)
         useless = (weak + hidden) / figures > MOST_WEAK
-        yield Row(say("hazards.utility.title"), _choose_attention(useless), note)
+        yield _row(say("hazards.utility.title"), _choose_attention(useless), note)
 
 
-def _judge_bias(plan: Plan) -> Row:
+def _judge_bias(plan: Plan) -> Hazard:
     """Judge what moves figures one way, as far as the plan knows."""
     notes = []
     if columns := list_bounded_columns(plan):
@@ -332,25 +324,19 @@ def _judge_bias(plan: Plan) -> Row:
         notes.append(say("hazards.bias.hidden"))
     if not notes:
         sentence = say("hazards.bias.none")
-        return Row(say("hazards.bias.title"), CHECKED, sentence)
+        return _row(say("hazards.bias.title"), CHECKED, sentence)
     notes.append(say("hazards.bias.no_interval"))
-    return Row(say("hazards.bias.title"), ATTENTION, " ".join(notes))
+    return _row(say("hazards.bias.title"), ATTENTION, " ".join(notes))
 
 
 def list_bounded_columns(plan: Plan) -> list[str]:
     """Name the columns whose values are held within bounds, for some query."""
-    return list(
-        dict.fromkeys(name for step in build_views(plan) for name in _iter_bounded(step.query))
-    )
-
-
-def _iter_bounded(query: Query) -> Iterator[str]:
-    keys = get_statistic(query.statistic).keys
-    if query.column is not None and keys.column.is_numeric:
-        yield query.column.name
-    for part in (query.numerator, query.denominator):
-        if part is not None and part.column is not None:
-            yield part.column.name
-    yield from (axis.column.name for axis in query.curve)
-    if query.survey_weight is not None:
-        yield query.survey_weight.name
+    columns: list[Column | None] = []
+    for query in (step.query for step in build_views(plan)):
+        if get_statistic(query.statistic).keys.column.is_numeric:
+            columns.append(query.column)
+        parts = (query.numerator, query.denominator)
+        columns += [part.column for part in parts if part is not None]
+        columns += [axis.column for axis in query.curve]
+        columns.append(query.survey_weight)
+    return list(dict.fromkeys(column.name for column in columns if column is not None))

@@ -78,7 +78,8 @@ def describe_queries(plan: Plan) -> tuple[Query, ...]:
         name = read.query.name
         query = _query_facts(plan, read, finishings_by_query.get(name), wholes.get(name))
         if name in together:
-            words = _explain_shares(name, together[name])
+            others = [other for other in together[name].queries if other != name]
+            words = say("queries.shares_together", others=join_few_names(others))
             query = replace(query, explained=(*query.explained, words))
         facts.append(query)
     return tuple(facts)
@@ -149,7 +150,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         meaningful_from=statistic.find_meaningful_count(step, interval),
         explained=(
             *explain_step(step, interval),
-            *(_explain_combination(step) if whole else ()),
+            *([say("queries.planned_together", family=step.noise.family)] if whole else ()),
             *_explain_sharing(plan, read, partners),
         ),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
@@ -191,19 +192,6 @@ def _describe_linear_figure(
         share=() if share is None else tuple(map(exact, share)),
         fitted=together.queries[0] if together else "",
         weight=exact(together.fit.weight(read.step)) if together else "",
-    )
-
-
-def _explain_combination(step: Step) -> Iterator[str]:
-    """Explain the numbers of a figure that is combined of several released ones."""
-    yield say("queries.planned_together", family=step.noise.family)
-
-
-def _explain_shares(name: str, together: SharesTogether) -> str:
-    """Explain the count of a share that others have too."""
-    return say(
-        "queries.shares_together",
-        others=join_few_names([other for other in together.queries if other != name]),
     )
 
 

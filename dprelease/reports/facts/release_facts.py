@@ -17,7 +17,6 @@ from dprelease.model import (
     Column,
     ColumnNames,
     Dialect,
-    Group,
     OutputTable,
     Plan,
     Release,
@@ -146,7 +145,7 @@ def collect_plan_facts(
         The facts that a plan for approval and a report share.
     """
     release, local = plan.release, record_words(plan)
-    source = release.data.source
+    source, review = release.data.source, release.review
     totals = describe_total_losses(release, standing)
     private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
@@ -176,15 +175,10 @@ def collect_plan_facts(
             *([_describe_csv_lines(source.dialect)] if source.format == "csv" else ()),
         ),
         hazards=list_hazards(plan, totals, local.hazards, flags or {}),
-        review=_review(release),
+        review=None
+        if review == Review()
+        else ReviewFacts(**{name: getattr(review, name) for name in ReviewFacts.__struct_fields__}),
     )
-
-
-def _review(release: Release) -> ReviewFacts | None:
-    review = release.review
-    if review == Review():
-        return None
-    return ReviewFacts(**{name: getattr(review, name) for name in ReviewFacts.__struct_fields__})
 
 
 def record_tables(
@@ -300,15 +294,12 @@ def _name_variant(plan: Plan) -> str:
     """Name the notion of privacy: zCDP where the total is stated in rho, in which it is held."""
     if plan.loss.delta == 0:
         return "pure"
-    return "zero-concentrated" if _is_in_rho(plan) else "approximate"
-
-
-def _is_in_rho(plan: Plan) -> bool:
-    """Check whether the budget is stated in rho: as the total, or else by all that is released."""
     privacy, queries = plan.release.privacy, plan.release.queries
     if plan.loss.rho is None or privacy.epsilon is not None:
-        return False
-    return privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
+        return "approximate"
+    # The budget is stated in rho: as the total, or else by all that is released.
+    in_rho = privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
+    return "zero-concentrated" if in_rho else "approximate"
 
 
 def _word_guarantee(plan: Plan) -> str:
@@ -416,24 +407,18 @@ def _describe_csv_lines(dialect: Dialect) -> str:
     return say("data.csv.multiline", lines=dialect.max_lines)
 
 
-def _iter_groups(plan: Plan) -> Iterator[Group]:
-    """Iterate over all groups and axes of the queries."""
-    for step in build_views(plan):
-        yield from step.query.groups
-        if step.query.axis is not None:
-            yield step.query.axis
-
-
 def _word_figures(plan: Plan) -> list[str]:
     """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
-    statistics = {step.query.statistic for step in build_views(plan)}
+    queries = [step.query for step in build_views(plan)]
+    statistics = {query.statistic for query in queries}
+    axes = [axis for query in queries for axis in (*query.groups, query.axis) if axis is not None]
     sentences = []
     if bounded := list_bounded_columns(plan):
         sentences = [
             say("data.values.clamped", columns=join_names(bounded)),
             say("data.values.rounded"),
         ]
-    if bounded or any(group.keys or group.edges for group in _iter_groups(plan)):
+    if bounded or any(axis.keys or axis.edges for axis in axes):
         sentences.append(say("data.values.nulls"))
     sentences.extend(_word_weights(plan))
     words = [statistic.processing for name, statistic in STATISTICS.items() if name in statistics]

@@ -160,9 +160,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
     if any(not step.query.groups and len(step.transform) == 1 for step in plain):
         yield say("strategies.release.total")
     tables = [
-        step
-        for step in plain
-        if step.query.groups and step.measures[0].where == _identify_kind(step)
+        step for step in plain if step.query.groups and step.measures[0].where == step.query.where
     ]
     if tables:
         titles = join_few_names(list(map(_title, tables)))
@@ -183,7 +181,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
             len(mixes), "strategies.release.rest", titles=join_few_names(mixes), along=along
         )
     for step in plain:
-        if step.measures[0].where != _identify_kind(step):
+        if step.measures[0].where != step.query.where:
             number = len(step.transform)
             of = (
                 say("strategies.release.for_conditions", number=number)
@@ -194,10 +192,6 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
                 yield say("strategies.release.halves_by", condition=of, keys=_title(step))
             else:
                 yield say("strategies.release.halves", condition=of)
-
-
-def _identify_kind(step: Step) -> object:
-    return step.query.where
 
 
 def _title(step: Step) -> str:

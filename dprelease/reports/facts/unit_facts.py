@@ -46,27 +46,28 @@ class Unit(Struct, frozen=True):
     neighbours: str
     presence: str  # what add-remove protects first of all
     content: str  # what is said, if it is there
-    people: bool
+
+    @property
+    def people(self) -> bool:
+        """Check if a unit is a person with all rows of one value."""
+        return self.one == "person"
 
 
 def choose_unit(privacy: Privacy) -> Unit:
     """Choose the words for the unit of a release."""
     if privacy.unit_column is None:
-        content = say("units.about.row_says")
-        words = (
+        return Unit(
             "row",
             say(NEIGHBOURS[privacy.adjacency]),
             say("units.about.row_is_there"),
+            say("units.about.row_says"),
         )
-    else:
-        content = say("units.about.person_says")
-        neighbours = say(PEOPLE_NEIGHBOURS[privacy.adjacency])
-        words = (
-            "person",
-            neighbours,
-            say("units.about.person_is_there"),
-        )
-    return Unit(*words, content, people=privacy.unit_column is not None)
+    return Unit(
+        "person",
+        say(PEOPLE_NEIGHBOURS[privacy.adjacency]),
+        say("units.about.person_is_there"),
+        say("units.about.person_says"),
+    )
 
 
 def describe_protection(privacy: Privacy) -> str:

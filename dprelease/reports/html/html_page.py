@@ -103,11 +103,6 @@ def _render_code(text: str) -> Html:
     return Html(_CODE.sub(r"<code>\1</code>", _escape(text)))
 
 
-def _make_breakable(name: str) -> Html:
-    """Allow a line break after each underscore of a name."""
-    return Html(_escape(name).replace("_", "_<wbr>"))
-
-
 def _format_card_name(name: str) -> str:
     """Format a name for a style sheet, which takes text alone."""
     return name.replace("_", "_\u200b")
@@ -420,9 +415,8 @@ def _render_figures(table: FigureTable) -> Html:
     def render_head() -> Iterator[Html]:
         for column, has_flag in zip(table.head, flagged, strict=True):
             style, title = "n" if column.number else "", column.description
-            yield build_tag(
-                "th", _make_breakable(column.name), scope="col", class_=style, title=title
-            )
+            name = Html(_escape(column.name).replace("_", "_<wbr>"))  # lines may end there
+            yield build_tag("th", name, scope="col", class_=style, title=title)
             if has_flag:
                 yield build_tag("th", say("page.flag"), scope="col")
 

@@ -92,7 +92,11 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                 rows = (tuple(map(_render_figure, row)) for row in part.rows)
                 yield _render_grid([column.name for column in part.head], rows)
             case Definitions():
-                yield "\n".join(f"- {_render_label(label, text)}" for label, text in part.rows)
+                definitions = [tuple(map(render_cell, row)) for row in part.rows]
+                yield "\n".join(
+                    f"- {say('words.labelled', label=label, text=text)}"
+                    for label, text in definitions
+                )
             case Details():
                 only_table = len(part.parts) == 1 and isinstance(part.parts[0], Table)
                 if not only_table or part.name:
@@ -101,10 +105,6 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                 yield from _iter_blocks(part.parts)
             case Group():
                 yield from _iter_blocks(part.parts)
-
-
-def _render_label(label: str, text: Cell) -> str:
-    return say("words.labelled", label=render_cell(label), text=render_cell(text))
 
 
 def _render_tile(tile: Tile) -> str:
