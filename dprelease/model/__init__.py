@@ -1,8 +1,8 @@
 """The vocabulary: every frozen value that flows through the pipeline.
 
-Standard library only. ``Release`` is what the spec says, ``Plan`` what will be done,
-``AggregateRequest`` what an engine is asked, ``ExactTable`` what it answers (never shown to
-anyone), ``NoisyTable`` what may be published.
+It imports the standard library and msgspec alone. ``Release`` is what the spec says, ``Plan`` what
+will be done, ``AggregateRequest`` what an engine is asked, ``ExactTable`` what it answers (never
+shown to anyone), ``NoisyTable`` what may be published.
 
 Two units run through everything: a *value* is what people read (euros, days), a *grid integer*
 ``k`` stands for the value ``k * grid.step``. Everything private is counted in grid integers.

@@ -46,6 +46,8 @@ from dprelease.statistics.shared.statistic import Neighbours, Released
 from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_PIECES = 4096
+MOST_PLAIN = 64
+"""More tables than these are not joined, nor estimated from each other as they are."""
 MOST_CONDITIONS = 1000
 """Of one piece, whose matrix has their square of entries. Several pieces err as one would."""
 
@@ -188,10 +190,14 @@ def _iter_readings(
             readings = maker(tables, order, sizes)
             if readings is not None:
                 yield readings
-    if len(tables) == 1 or not concentrated:
-        for released in _list_plain(tables, sizes):
-            pieces = [Piece(tuple(order[place] for place in sorted(axes))) for axes in released]
-            yield pieces, Estimates(tables, released, sizes)
+    if len(tables) <= MOST_PLAIN and (len(tables) == 1 or not concentrated):
+        # As they are: all tables, the largest ones, or a few into which they are joined.
+        largest = [axes for axes in tables if not any(axes < other for other in tables)]
+        options = [list(tables), largest, _join_tables(tables, sizes)]
+        for place, released in enumerate(options):
+            if released not in options[:place]:
+                pieces = [Piece(tuple(order[place] for place in sorted(axes))) for axes in released]
+                yield pieces, Estimates(tables, released, sizes)
 
 
 Made = tuple[Sequence[Piece], Reading]
@@ -261,19 +267,6 @@ def _nest_tables(
         shares[larger][len(pieces)] = (size - 1) / size**3
         pieces.append(Piece(tuple(order[place] for place in whole), axes))
     return pieces, Fixed(terms, shares)
-
-
-MOST_PLAIN = 64
-"""More tables than these are not joined, nor estimated from each other as they are."""
-
-
-def _list_plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
-    """List the tables to release as they are: all, the largest ones, or a few joined ones."""
-    if len(tables) > MOST_PLAIN:
-        return []
-    largest = [axes for axes in tables if not any(axes < other for other in tables)]
-    options = [list(tables), largest, _join_tables(tables, sizes)]
-    return [option for place, option in enumerate(options) if option not in options[:place]]
 
 
 def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:

@@ -61,9 +61,19 @@ def build_view(read: Read, plan: Plan) -> Step:
         A step with the query. For combined figures it has the loss of all their steps, and noise
         of about the variance of the figures.
     """
-    if read.reading is Reading.COMBINED:
-        return _build_combined_view(read, plan)
-    return _build_view(read, plan.step(read))
+    if read.reading is not Reading.COMBINED:
+        return _build_view(read, plan.step(read))
+    steps = [step for step in plan.steps if step.query.name in read.steps]
+    statistic, query = get_statistic(read.query.statistic), read.query
+    return Step(
+        query=query,
+        measures=statistic.define_release(query).measures,
+        transform=((1,),),
+        unit=(Fraction(1),),
+        sensitivity=statistic.bound_sensitivity(query, read_neighbours(plan.release)),
+        noise=combined_figure.approximate_noise(read, plan),
+        loss=compute_loss(steps, plan.loss),
+    )
 
 
 def build_views(plan: Plan) -> list[Step]:
@@ -338,20 +348,6 @@ def _build_view(read: Read, step: Step) -> Step:
         query=read.query,
         transform=tuple(step.transform[row] for row in read.rows),
         unit=tuple(step.unit[row] for row in read.rows),
-    )
-
-
-def _build_combined_view(read: Read, plan: Plan) -> Step:
-    steps = [step for step in plan.steps if step.query.name in read.steps]
-    statistic, query = get_statistic(read.query.statistic), read.query
-    return Step(
-        query=query,
-        measures=statistic.define_release(query).measures,
-        transform=((1,),),
-        unit=(Fraction(1),),
-        sensitivity=statistic.bound_sensitivity(query, read_neighbours(plan.release)),
-        noise=combined_figure.approximate_noise(read, plan),
-        loss=compute_loss(steps, plan.loss),
     )
 
 

@@ -8,7 +8,7 @@ Choices and quantiles ask for themselves. Steps that add up are parts of few tab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -65,22 +65,19 @@ def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[J
     joined = plan_joined_groups(ordered, people=people)
     by_rows: dict[_Rows, list[Step]] = {}
     for step in ordered:
-        by_rows.setdefault(_identify_rows(step, joined, people=people), []).append(step)
+        query = step.query
+        alone = step.form is Form.QUANTILES or query.candidates is not None
+        groups = joined.get(query.name, _list_groups(query))
+        filtered = people or alone or query.numerator is not None or query.axis is not None
+        rows = _Rows(
+            query.table if query.private else None,
+            groups,
+            len(groups) if query.name in joined else len(query.groups),
+            query.where if filtered else None,
+            query.name if alone else None,
+        )
+        by_rows.setdefault(rows, []).append(step)
     return [_build_job(release, rows, members, salt) for rows, members in by_rows.items()]
-
-
-def _identify_rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) -> _Rows:
-    query = step.query
-    alone = step.form is Form.QUANTILES or query.candidates is not None
-    groups = joined.get(query.name, _list_groups(query))
-    filtered = people or alone or query.numerator is not None or query.axis is not None
-    return _Rows(
-        query.table if query.private else None,
-        groups,
-        len(groups) if query.name in joined else len(query.groups),
-        query.where if filtered else None,
-        query.name if alone else None,
-    )
 
 
 def _list_groups(query: Query) -> tuple[Group, ...]:

@@ -76,18 +76,12 @@ def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
     for step in steps:
         plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
         filtered = step.query.numerator is not None and step.query.where is not None
-        if plain and not filtered and step.query.groups not in distinct and _is_small(step):
+        if not plain or filtered or step.query.groups in distinct:
+            continue
+        # Twenty groups of two labels each have three thousand times as many cells when completed.
+        most = max(MOST_CELLS, _count_cells(step.query.groups) * 5 // 4)
+        if _count_cells(_complete_groups(step)) <= most:
             yield step
-
-
-def _is_small(step: Step) -> bool:
-    """Tell whether a step's table is not much larger when it is completed.
-
-    Of twenty groups of two labels each, it would have three thousand times as many cells.
-    """
-    return _count_cells(_complete_groups(step)) <= max(
-        MOST_CELLS, _count_cells(step.query.groups) * 5 // 4
-    )
 
 
 def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:

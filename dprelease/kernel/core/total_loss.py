@@ -11,7 +11,7 @@ from dprelease.kernel.core import additive_loss
 from dprelease.kernel.core.chapters import Chapters
 from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches
 from dprelease.model import Loss, Plan
-from dprelease.model.strategies import Strategy, group_strategies
+from dprelease.model.strategies import group_strategies
 
 _ZERO = Fraction(0)
 
@@ -168,9 +168,14 @@ TOTAL: Rules[_Total] = (
 def find_budget_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps cost beyond what the queries that are read from them state."""
     for strategy in group_strategies((read.query.name, read.steps) for read in plan.reads):
-        yield from find_breaches(
-            STATED, _find_stated_budget(plan, strategy), f'"{strategy.queries[0]}"'
+        queries = [query for query in plan.release.queries if query.name in strategy.queries]
+        stated = _Stated(
+            _sum_amounts([query.epsilon for query in queries]),
+            _sum_amounts([query.rho for query in queries]),
+            _sum_amounts([query.delta for query in queries]),
+            add_losses(step.loss for step in plan.steps if step.query.name in strategy.steps),
         )
+        yield from find_breaches(STATED, stated, f'"{strategy.queries[0]}"')
 
 
 class _Stated(Struct, frozen=True):
@@ -183,16 +188,6 @@ class _Stated(Struct, frozen=True):
     rho: Fraction | None
     delta: Fraction | None
     claimed: Loss
-
-
-def _find_stated_budget(plan: Plan, strategy: Strategy) -> _Stated:
-    queries = [query for query in plan.release.queries if query.name in strategy.queries]
-    return _Stated(
-        _sum_amounts([query.epsilon for query in queries]),
-        _sum_amounts([query.rho for query in queries]),
-        _sum_amounts([query.delta for query in queries]),
-        add_losses(step.loss for step in plan.steps if step.query.name in strategy.steps),
-    )
 
 
 def _sum_amounts(amounts: Sequence[Fraction | None]) -> Fraction | None:

@@ -154,7 +154,11 @@ def _bound_gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
     q = Fraction(enclose_exp_negative(sigma2 * 98 / 10, _GUARD).high, 1 << _GUARD)
     ratio = ((1 + q) / ((1 - q) * (1 - 2 * q))) ** (count - 1)
     wide = Noise(NoiseFamily.GAUSSIAN, count * sigma2)
-    return min(halfwidth_bound, find_halfwidth(wide, _round_down(alpha / ratio)))
+    # A slightly smaller alpha with a short denominator.
+    alpha = alpha / ratio
+    bits = _GUARD + _count_bits(1 / alpha)
+    alpha = Fraction((alpha.numerator << bits) // alpha.denominator, 1 << bits)
+    return min(halfwidth_bound, find_halfwidth(wide, alpha))
 
 
 def _find_least(holds: Callable[[int], bool], guess: int) -> int:
@@ -210,12 +214,6 @@ def _is_trivial(noise: Noise, alpha: Fraction) -> bool:
 def _is_at_most(high: int, alpha: Fraction, bits: int) -> bool:
     """Tell whether high / 2^bits <= alpha."""
     return high * alpha.denominator <= alpha.numerator << bits
-
-
-def _round_down(alpha: Fraction) -> Fraction:
-    """Return a slightly smaller alpha with a short denominator."""
-    bits = _GUARD + _count_bits(1 / alpha)
-    return Fraction((alpha.numerator << bits) // alpha.denominator, 1 << bits)
 
 
 def _count_bits(value: Fraction) -> int:

@@ -149,11 +149,14 @@ class WeightBuckets:
         return self._left
 
     def propose(self, entropy: Entropy) -> Candidate:
-        """Propose a candidate with probability proportional to exp(-rate B q), q its bucket."""
+        """Draw one candidate with probability proportional to exp(-rate B q), q its bucket."""
         bucket = self._draw_bucket(entropy)
-        return self._get_candidate(
-            bucket, draw_uniform_below(self._counts[bucket - self._start], entropy)
-        )
+        position = draw_uniform_below(self._counts[bucket - self._start], entropy)
+        members = self._list_members(bucket)
+        if self._sizes is None:
+            return int(members[position]), 0
+        place, offset = locate(self._sizes[members], position)
+        return int(members[place]), offset
 
     def rest(self, index: int) -> Fraction:
         """Rate times r, the entry's distance above its bucket: below 1."""
@@ -253,14 +256,6 @@ class WeightBuckets:
         if bucket not in self._in_bucket:
             self._in_bucket[bucket] = np.flatnonzero(self._levels == bucket)
         return self._in_bucket[bucket]
-
-    def _get_candidate(self, bucket: int, position: int) -> Candidate:
-        """Return the candidate at a position of its bucket."""
-        members = self._list_members(bucket)
-        if self._sizes is None:
-            return int(members[position]), 0
-        place, offset = locate(self._sizes[members], position)
-        return int(members[place]), offset
 
 
 def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:

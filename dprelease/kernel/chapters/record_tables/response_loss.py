@@ -141,21 +141,17 @@ def _is_window(window: Window, grid_width: int) -> bool:
         return False
     if grid_width * starts >= _PLACES:
         return False
+    whole = levels - window.width + window.ratio * window.width
+    low, high = 1 / whole, window.ratio / whole
     means = []
     for start in range(starts + 1):
-        chances = _list_level_chances(window, start)
+        # The chance of each level, the window starting at ``start``.
+        chances = [high if start <= j < start + window.width else low for j in range(levels)]
         if sum(chances) != 1:
             return False
         middle = sum((2 * j - (levels - 1)) * chance for j, chance in enumerate(chances))
         means.append(Fraction(middle) * window.gap / 2)
     return means[0] == -1 and all(b - a == Fraction(2, starts) for a, b in pairwise(means))
-
-
-def _list_level_chances(window: Window, start: int) -> list[Fraction]:
-    """List the chance of each level, the window starting at ``start``."""
-    whole = window.levels - window.width + window.ratio * window.width
-    low, high = 1 / whole, window.ratio / whole
-    return [high if start <= j < start + window.width else low for j in range(window.levels)]
 
 
 def bound_windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
