@@ -42,22 +42,22 @@ _PDF_MARK = "\n% report of dprelease\n"
 REPORT_FORMATS = {
     form.name: form
     for form in (
-        ReportFormat("html", "report.html", "text/html", "html.html_page", _HTML_MARK),
-        ReportFormat("md", "report.md", "text/markdown", "markdown.markdown_page", _MARKDOWN_MARK),
+        ReportFormat("html", "report.html", "text/html", "renderers.html_page", _HTML_MARK),
+        ReportFormat("md", "report.md", "text/markdown", "renderers.markdown_page", _MARKDOWN_MARK),
         ReportFormat("json", "report.json", "application/json", "model.json_form", _JSON_MARK),
         ReportFormat(
-            "pdf", "report.pdf", "application/pdf", "pdf.pdf_page", _PDF_MARK, False, True
+            "pdf", "report.pdf", "application/pdf", "renderers.pdf_page", _PDF_MARK, False, True
         ),
         ReportFormat(
             "registry",
             "registry.yaml",
             "application/yaml",
-            "metadata.opendp_registry",
+            "renderers.opendp_registry",
             _YAML_MARK,
             False,
         ),
         ReportFormat(
-            "dcat", "dcat.jsonld", "application/ld+json", "metadata.dcat", _DCAT_MARK, False
+            "dcat", "dcat.jsonld", "application/ld+json", "renderers.dcat", _DCAT_MARK, False
         ),
     )
 }

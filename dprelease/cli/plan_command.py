@@ -72,7 +72,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.reports.contents import plan_document
         from dprelease.reports.facts.approval import build_approval
         from dprelease.reports.facts.release_facts import collect_plan_facts
-        from dprelease.reports.html.html_page import render
+        from dprelease.reports.renderers.html_page import render
 
         approval = build_approval(planned, digest, ledger)
         facts = collect_plan_facts(planned, standing=approval.ledger)

@@ -9,8 +9,8 @@ from dprelease.combination.combined_figures import Published
 from dprelease.language import say
 from dprelease.model import OutputTable
 from dprelease.model.release import find_contact_address, find_licence_address
-from dprelease.reports.metadata.dcat import build_dataset, write_citation
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
+from dprelease.reports.renderers.dcat import build_dataset, write_citation
 from dprelease.reports.sections.budget_section import build_budget_section
 from dprelease.reports.sections.data_section import build_data_section
 from dprelease.reports.sections.document import Document, Link, Section

@@ -149,7 +149,7 @@ FOR_OTHER_SPECS = {
     "dprelease.kernel.chapters.strategies.mixed_cells",
     "dprelease.local.estimation.estimates",
     "dprelease.privacy.loss_distributions",
-    "dprelease.reports.metadata.opendp_registry",
+    "dprelease.reports.renderers.opendp_registry",
     "dprelease.kernel.chapters.composition.search",
     "pandas",
     "pyarrow",

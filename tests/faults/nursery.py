@@ -208,7 +208,7 @@ def preload(folder: str) -> None:
     for name in found:
         importlib.import_module(name)
     # other users may not be able to read the package's own files
-    importlib.import_module("dprelease.reports.html.html_page").prepare()
+    importlib.import_module("dprelease.reports.renderers.html_page").prepare()
     importlib.import_module("dprelease.release.payload").list_versions()
     importlib.import_module("dprelease.language").load_catalogue("en")
 

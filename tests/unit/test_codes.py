@@ -51,7 +51,7 @@ RANGES = {
         "combination",
         "reports.previous",
         "release.published",
-        "reports.pdf",
+        "reports.renderers.pdf_page",
         "cli.report_command",
         "local",
     ),

@@ -177,8 +177,8 @@ REACHED_OTHERWISE = {
         for kind in ("connection", "server")
         for name in ("exists", "open_for_reading", "open_for_writing")
     ),
-    "reports.html.html_page.prepare",
-    "reports.pdf.pdf_page.prepare",
+    "reports.renderers.html_page.prepare",
+    "reports.renderers.pdf_page.prepare",
     "language._InLanguage.format_field",  # of Formatter
     "files.packed._Unpacked.readable",  # io.BufferedReader's
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",

@@ -18,8 +18,8 @@ from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
-from dprelease.reports.html.html_page import render
 from dprelease.reports.model.json_form import read_report_json, to_json
+from dprelease.reports.renderers.html_page import render
 from dprelease.reports.report_formats import render_report, require
 
 LINKED_DATA = "application/ld+json"

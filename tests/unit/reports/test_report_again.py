@@ -19,8 +19,6 @@ from dprelease.output.table_files import write_table
 from dprelease.planning.planner import make_plan
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.facts.release_facts import describe_published_table
-from dprelease.reports.metadata.opendp_registry import build_entry
-from dprelease.reports.metadata.opendp_registry import render as render_registry
 from dprelease.reports.model.json_form import (
     build_report_json,
     build_report_schema,
@@ -28,6 +26,8 @@ from dprelease.reports.model.json_form import (
     to_json,
 )
 from dprelease.reports.model.json_form import render as render_json
+from dprelease.reports.renderers.opendp_registry import build_entry
+from dprelease.reports.renderers.opendp_registry import render as render_registry
 from dprelease.reports.report_formats import name_report_file
 from dprelease.reports.rerender import rerender
 from dprelease.sources.source_registry import SOURCES

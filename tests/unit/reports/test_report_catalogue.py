@@ -14,8 +14,8 @@ from report_specs import records_spec, spec
 
 from dprelease.model.release import find_contact_address
 from dprelease.planning.planner import make_plan
-from dprelease.reports.metadata.dcat import build_dataset, render, write_citation
 from dprelease.reports.model.json_form import read_report_json
+from dprelease.reports.renderers.dcat import build_dataset, render, write_citation
 from dprelease.specfile import load
 
 HOSTILE = 'a</script><script>document.title="ran"</script>&\u2028'

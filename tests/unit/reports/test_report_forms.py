@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.reports.charts.figure_charts import choose_form, draw_figure_chart, find_figures
 from dprelease.reports.charts.svg import Chart, HeatTable
-from dprelease.reports.html.html_page import render
+from dprelease.reports.renderers.html_page import render
 from dprelease.reports.sections.document import Document
 from dprelease.reports.sections.figures_section import build_figures_section, list_shown_texts
 

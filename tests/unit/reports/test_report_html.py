@@ -9,7 +9,7 @@ from pages import html_of, parsed, plan_page, problems
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.reports.html.html_page import LOOKS
+from dprelease.reports.renderers.html_page import LOOKS
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 

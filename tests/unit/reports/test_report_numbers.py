@@ -24,8 +24,8 @@ from dprelease.reports.facts.unit_facts import (
     round_outward,
     tabulate_beliefs,
 )
-from dprelease.reports.markdown.markdown_page import render_cell
 from dprelease.reports.model.report_model import Belief
+from dprelease.reports.renderers.markdown_page import render_cell
 from dprelease.reports.text.shown_numbers import (
     compute_root,
     format_number,

@@ -17,10 +17,10 @@ from report_specs import PEOPLE, records_spec
 from dprelease.errors import Failure
 from dprelease.local.estimation.table_estimates import read_steps
 from dprelease.planning.planner import make_plan
-from dprelease.reports.metadata.opendp_registry import build_entry
-from dprelease.reports.metadata.opendp_registry import render as render_registry
 from dprelease.reports.model.json_form import build_report_schema, read_report_json
 from dprelease.reports.plan_facts import describe, describe_alternatives
+from dprelease.reports.renderers.opendp_registry import build_entry
+from dprelease.reports.renderers.opendp_registry import render as render_registry
 from dprelease.reports.report_formats import name_report_file
 from dprelease.reports.rerender import rerender
 from dprelease.specfile import load

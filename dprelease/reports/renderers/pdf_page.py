@@ -8,20 +8,18 @@ same report gives the same bytes on a machine with the same fonts and versions.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.language import say
 from dprelease.report_format import REPORT_FORMATS
-from dprelease.reports.html.html_page import LOOKS as HTML_LOOKS
-from dprelease.reports.html.html_page import render as render_html
+from dprelease.reports.renderers.html_page import LOOKS
+from dprelease.reports.renderers.html_page import render as render_html
 
 if TYPE_CHECKING:
     from dprelease.reports.model.report_model import ReportFacts
     from dprelease.reports.sections.document import Document
 
-LOOKS = Path(__file__).parent / "pdf.css"
 _VARIABLE = re.compile(r"(--[\w-]+)\s*:\s*([^;}]+)")
 _USE = re.compile(r"var\((--[\w-]+)\)")
 _SVG = re.compile(r"<svg\b[^>]*>")
@@ -47,7 +45,8 @@ def prepare() -> None:
 def render(document: Document, facts: ReportFacts) -> bytes:
     """Render a document. Raises Failure (exit 2) where the extra is missing."""
     weasyprint = _import_weasyprint()
-    looks = f"{LOOKS.read_text(encoding='utf-8')}\n@page {{ {_write_margins(document, facts)} }}\n"
+    pdf_looks = (LOOKS / "pdf.css").read_text(encoding="utf-8")
+    looks = f"{pdf_looks}\n@page {{ {_write_margins(document, facts)} }}\n"
     page = render_html(document).replace("</style>", f"{looks}</style>", 1)
     chart_looks = f"<style>{_chart_looks()}</style>"
     page = _DRAWING.sub(_adapt_drawing, _CELL.sub(_break_cell, page))
@@ -133,7 +132,7 @@ def _write_string(text: str) -> str:
 
 def _chart_looks() -> str:
     """Return the looks of charts: an SVG has its own style sheet here, which knows no variables."""
-    css = (HTML_LOOKS / "report.css").read_text(encoding="utf-8")
+    css = (LOOKS / "report.css").read_text(encoding="utf-8")
     screen, _, paper = css.partition("@media print {")
     colours = dict(_VARIABLE.findall(screen.partition("@media")[0])) | dict(
         _VARIABLE.findall(paper)

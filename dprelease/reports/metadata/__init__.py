@@ -1,1 +1,0 @@
-"""Descriptions of a release for catalogues and registries."""

@@ -1,1 +1,0 @@
-"""The report as a PDF, which the extra ``dprelease[pdf]`` makes."""
