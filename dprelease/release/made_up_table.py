@@ -88,17 +88,13 @@ def _list_domain(
     if declared is not None and declared.edges is not None:
         if column.type not in _NUMBERS:
             return pa.array(declared.edges[:-1]).cast(kind)
+        # ten values of each bin, its lower edge among them
+        bins = pairwise(Fraction(edge) for edge in declared.edges)
         return _build_numbers(
-            _iter_bin_values([Fraction(edge) for edge in declared.edges]), column.type
+            (low + (high - low) * part / 10 for low, high in bins for part in range(10)),
+            column.type,
         )
     return _make_unbounded(column, [value for value in constants if value is not None])
-
-
-def _iter_bin_values(edges: Sequence[Fraction]) -> Iterator[Fraction]:
-    """Iterate over ten values of each bin, its lower edge among them."""
-    for lower, upper in pairwise(edges):
-        for part in range(10):
-            yield lower + (upper - lower) * part / 10
 
 
 def _make_unbounded(column: InputColumn, constants: Sequence[object]) -> pa.Array:

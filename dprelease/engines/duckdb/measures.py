@@ -126,14 +126,15 @@ def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
     if candidates is None:
         raise ValueError("no scores are asked for")
     source = _pack_abreast(request, cells).join("CROSS JOIN", col(CANDIDATES)).layer({})
-    scores = {
-        f"score_{place}": _score(request, candidates, cells, place).cast("DOUBLE")
-        for place in range(ABREAST)
-    }
+    types = {column.name: column.type for column in request.inputs}
+    node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
     small = candidates.grid.upper < NARROW
     quantity = Quantity("", candidates.grid, null_fill=0)
-    gains = []
+    scores, gains = {}, []
     for place in range(ABREAST):
+        columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}
+        score = compile_sql(node, {**columns, "candidate": col("candidate")})
+        scores[f"score_{place}"] = score.cast("DOUBLE")
         rows = col(f"rows_{place}")
         gain = compute_grid_integer(col(f"score_{place}"), quantity)
         gains.append(call("COALESCE", (rows if small else rows.cast("HUGEINT")) * gain, 0))
@@ -141,8 +142,9 @@ def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
     records = call("SUM", col("stands")).filter(col("j").equals(0))
     sums = call("SUM", col("total"))
     keys = [col("j"), *map(col, cells.keys)]
-    columns = [CELL, records, sums.cast("BIGINT") if small else sums, *keys]
-    return source.select(columns, [CELL, *keys])
+    return source.select(
+        [CELL, records, sums.cast("BIGINT") if small else sums, *keys], [CELL, *keys]
+    )
 
 
 def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
@@ -165,14 +167,6 @@ def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
             for key in ("rows", *values)
         ]
     return source.select(columns, [*cell, col("bundle")]).subquery("inside")
-
-
-def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
-    """Compile the score of a candidate by the row at ``place`` of a bundle of ``ABREAST``."""
-    types = {column.name: column.type for column in request.inputs}
-    node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
-    columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}
-    return compile_sql(node, {**columns, "candidate": col("candidate")})
 
 
 def count_joined_at_once(request: AggregateRequest) -> int:

@@ -156,8 +156,10 @@ class Splitter:
         else:
             lines, overlong = self.decode_lines(block)
             plain, odd = self._sort(lines)
-            if plain:
-                yield self._split_plain(plain)
+            if plain and self.width == 1:
+                yield [pa.array(plain, pa.string()) for _ in self.wanted]
+            elif plain:
+                yield self._read_by_arrow("\n".join(plain).encode(), "")
             for column in columns:
                 column.extend([None] * overlong)
             for line in odd:
@@ -198,14 +200,6 @@ class Splitter:
             easy = line.count(delimiter) == between and not any(mark in line for mark in marks)
             (plain if easy else odd).append(line)
         return plain, odd
-
-    def _split_plain(self, lines: list[str]) -> list[pyarrow.Array]:
-        """Split lines in which nothing can be misread."""
-        import pyarrow as pa
-
-        if self.width == 1:
-            return [pa.array(lines, pa.string()) for _ in self.wanted]
-        return self._read_by_arrow("\n".join(lines).encode(), "")
 
     def _read_by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
         """Split lines by the Arrow reader; raises ArrowInvalid."""
