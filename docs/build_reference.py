@@ -20,8 +20,8 @@ import spec_reference
 
 import dprelease
 from dprelease.cli.app import app
-from dprelease.cli.explain_command import list_groups
 from dprelease.comparison.compared_specs import Comparison
+from dprelease.errors import read_code_groups
 from dprelease.expressions import whitelist
 from dprelease.local.estimation.table_estimates import TableEstimates
 from dprelease.model import ColumnType
@@ -143,7 +143,7 @@ def _lines(text: str, width: int = 100) -> Lines:
 
 def codes() -> Lines:
     """Every code by what it is about: what it says, and what to do."""
-    for group in list_groups():
+    for group in read_code_groups():
         yield f"## {group.heading}"
         yield ""
         yield from _lines(group.holds)

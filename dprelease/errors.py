@@ -7,6 +7,7 @@ and fixed sentences only.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 
@@ -34,25 +35,73 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class CodeGroup(NamedTuple):
+    """Codes of one kind: a heading, what holds for all, and each code with meaning and remedy."""
+
+    heading: str
+    holds: str
+    codes: dict[str, tuple[str, str]]
+
+
+@cache
+def read_code_groups() -> tuple[CodeGroup, ...]:
+    """Read every group of codes, in order. The texts are Markdown, for ``docs/reference``."""
+    import tomllib  # here: most commands show no complaint
+    from pathlib import Path
+
+    text = Path(__file__).with_name("codes.toml").read_text("utf-8")
+    return tuple(
+        CodeGroup(
+            group["heading"],
+            group["holds"],
+            {code: (meaning, remedy) for code, (meaning, remedy) in group["codes"].items()},
+        )
+        for group in tomllib.loads(text)["group"]
+    )
+
+
+def find_remedy(code: str) -> str:
+    """Find what to do about a code, without the page that its remedy names."""
+    import re
+
+    try:
+        groups = read_code_groups()
+    except OSError:  # no file can be opened: the message must be shown all the same
+        return f"see `dprelease explain {code}`"
+    remedies = [group.codes[code][1] for group in groups if code in group.codes]
+    remedy = re.sub(r": \[[^]]*\]\([^)]*\)$", "", remedies[0] if remedies else "")
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", remedy)
+
+
 class Complaint(NamedTuple):
     """One finding: where, what, and what to do.
 
     ``key`` is the dotted key path in the spec (``query[2].epsilon``). ``code`` is a stable number:
     E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge, E6xx
-    ledger, E7xx interruptions and bugs, E8xx output, W... warnings.
+    ledger, E7xx interruptions and bugs, E8xx output, W... warnings. ``own_hint`` says what to do
+    in this case; without it, ``hint`` says what to do about every case of the code.
     """
 
     code: str
     message: str
-    hint: str = ""
+    own_hint: str = ""
     place: Place | None = None
     key: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        return self.own_hint or find_remedy(self.code)
+
+    @property
+    def head(self) -> str:
+        """The complaint without its hint."""
         where = f"{self.place}  " if self.place else ""
         key = f" [{self.key}]" if self.key else ""
-        hint = f"   hint: {self.hint}" if self.hint else ""
-        return f"{where}{self.code} {self.message}{key}{hint}"
+        return f"{where}{self.code} {self.message}{key}"
+
+    def __str__(self) -> str:
+        return f"{self.head}   hint: {self.hint}"
 
     def to_dict(self) -> dict[str, object]:
         """Convert to plain JSON values."""
@@ -70,9 +119,12 @@ class Failure(Exception):
 
     def __init__(self, exit_code: ExitCode, complaints: Complaint | list[Complaint]) -> None:
         listed = [complaints] if isinstance(complaints, Complaint) else list(complaints)
-        super().__init__("\n".join(str(complaint) for complaint in listed))
+        super().__init__(exit_code, listed)
         self.exit_code = exit_code
         self.complaints = listed
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.complaints))
 
 
 def build_write_failure(code: str, message: str, hint: str, *, is_of_disk: bool) -> Failure:

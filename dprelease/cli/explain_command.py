@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.resources import files
-from typing import NamedTuple
 
 import click
 
 from dprelease.cli.app import JSON
 from dprelease.cli.views.console import answer, answer_json, fold_line, paint
-from dprelease.errors import ExitCode
+from dprelease.errors import CodeGroup, ExitCode, read_code_groups
 
 EPILOG = """\b
 Example:
@@ -19,32 +17,6 @@ Example:
   dprelease explain | grep delta"""
 
 _LINK = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
-
-
-class Group(NamedTuple):
-    """Codes of one kind: its heading, what holds for all, and of each code what it says and asks.
-
-    The words are Markdown, for ``docs/reference``; ``codes.toml`` is their one list.
-    """
-
-    heading: str
-    holds: str
-    codes: dict[str, tuple[str, str]]
-
-
-def list_groups() -> list[Group]:
-    """List every group of codes, in order."""
-    import tomllib
-
-    text = files("dprelease.cli").joinpath("codes.toml").read_text("utf-8")
-    return [
-        Group(
-            group["heading"],
-            group["holds"],
-            {code: (says, remedy) for code, (says, remedy) in group["codes"].items()},
-        )
-        for group in tomllib.loads(text)["group"]
-    ]
 
 
 @click.command(epilog=EPILOG)
@@ -55,7 +27,7 @@ def explain(codes: tuple[str, ...], as_json: bool) -> int:
 
     Without a CODE all are listed.
     """
-    homes = {code: group for group in list_groups() for code in group.codes}
+    homes = {code: group for group in read_code_groups() for code in group.codes}
     requests = [code.upper() for code in codes] or list(homes)
     for code in requests:
         if code not in homes:
@@ -75,7 +47,7 @@ def explain(codes: tuple[str, ...], as_json: bool) -> int:
     return int(ExitCode.DONE)
 
 
-def _encode_code(code: str, group: Group) -> dict[str, str]:
+def _encode_code(code: str, group: CodeGroup) -> dict[str, str]:
     says, remedy = group.codes[code]
     return {
         "code": code,
@@ -86,7 +58,7 @@ def _encode_code(code: str, group: Group) -> dict[str, str]:
     }
 
 
-def _format_code(code: str, group: Group) -> str:
+def _format_code(code: str, group: CodeGroup) -> str:
     facts = _encode_code(code, group)
     mark = paint(code, "error" if code.startswith("E") else "warning", sys.stdout)
     lines = (

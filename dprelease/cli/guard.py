@@ -26,8 +26,6 @@ TERMINATED = 143  # 128 + SIGTERM
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 COMPLETION = "_DPRELEASE_COMPLETE"  # a shell sets it to ask what a word could become
 
-CHARGED = "a run that was already charged stays charged; running it again is free"
-
 
 class Terminated(KeyboardInterrupt):
     """A polite request to stop (SIGTERM) ends a command as Ctrl-C does.
@@ -90,7 +88,7 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
     except click.UsageError as error:
         return _tell_usage(error, manner)
     except (KeyboardInterrupt, click.Abort):
-        hint = CHARGED if manner.charges else ""
+        hint = "" if manner.charges else "run the command again"
         if Terminated.requested:
             return _tell(TERMINATED, [Complaint("E700", "terminated", hint)], manner)
         return _tell(INTERRUPTED, [Complaint("E700", "interrupted", hint)], manner)

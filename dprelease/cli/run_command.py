@@ -148,7 +148,6 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
             Complaint(
                 "E590",
                 f"the release is complete in {result.output}, but standard output can't be written",
-                "running again is free",
             ),
         ) from None
     except Exception as problem:

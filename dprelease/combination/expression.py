@@ -47,7 +47,7 @@ _TOKEN = re.compile(
 )
 
 
-def build_refusal(code: str, problem: str, hint: str) -> Failure:
+def build_refusal(code: str, problem: str, hint: str = "") -> Failure:
     """Build the failure of a combination."""
     return Failure(ExitCode.SPEC, Complaint(code, problem, hint))
 
@@ -127,7 +127,7 @@ def _compute_interval(
             problem = (
                 f'the number behind "{name}" can\'t be told from 0, or a mean is at its bounds'
             )
-            raise build_refusal("E845", problem, "leave out the cells with few records")
+            raise build_refusal("E845", problem)
         # A negative weight exchanges the ends.
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
@@ -156,7 +156,7 @@ def _compute_published_value(total: Sum, before: Fraction) -> Fraction:
         mean = compute_mean(pooled.figures.restore_published(), pooled.places)
         if mean is None:
             problem = f'the number behind "{pooled.figures.name}" was published as 0 or less'
-            raise build_refusal("E845", problem, "leave out the cells with few records")
+            raise build_refusal("E845", problem)
         value += weight * mean
     return value
 
@@ -286,7 +286,7 @@ class _Reader:
     def _read_joint_cells(self, how: str, figures: Figures, places: Sequence[int]) -> Sum:
         if any(figures.values[place] is None for place in places):
             problem = f'a cell of "{figures.name}" is empty'
-            raise build_refusal("E844", problem, "leave it out: its figure is not published")
+            raise build_refusal("E844", problem)
         if figures.share is not None:
             if how == "sum" and len(places) > 1:
                 problem = f'a sum of "{figures.name}" has no meaning'
@@ -302,7 +302,7 @@ class _Reader:
                 else "its keys were selected by their own noise"
             )
             problem = f'"{figures.name}" can\'t be combined: {why}'
-            raise build_refusal("E843", problem, "combine counts, sums, means and proportions")
+            raise build_refusal("E843", problem)
         weight = Fraction(1, len(places)) if how == "mean" else Fraction(1)
         return Sum(weighted=((figures, dict.fromkeys(places, weight)),))
 
@@ -447,8 +447,7 @@ def _build_overlap_failure(left: Figures, right: Figures, why: str) -> Failure:
     if right is not left:
         names += f' and "{right.table}.{right.name}"'
     problem = f"cells of {names} overlap: {why}"
-    hint = "add cells that have no records in common; you may subtract a part from its total"
-    return build_refusal("E841", problem, hint)
+    return build_refusal("E841", problem)
 
 
 def _share_records(left: _Cells, right: _Cells) -> bool:

@@ -43,8 +43,7 @@ def open_for_table(name: str, format: str, table: object) -> Engine:
     """
     if format != "frame" or name in ON_CLUSTERS:
         message = "a table was passed, but the spec names its own data"
-        hint = 'write format = "frame" in [data], and no path; or pass no table'
-        raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
+        raise Failure(ExitCode.SPEC, Complaint("E432", message, key="data.format"))
     from dprelease.engines.duckdb.duckdb_engine import DuckDB
     from dprelease.sources.frame.frame_source import HandedOver
 
@@ -63,7 +62,6 @@ def open_in_session(name: str, session: object) -> Engine:
     """
     if name not in ON_CLUSTERS:
         message = f'a cluster session is given, but the engine is "{name}"'
-        hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"
-        raise Failure(ExitCode.SPEC, Complaint("E418", message, hint, key="data.engine"))
+        raise Failure(ExitCode.SPEC, Complaint("E418", message, key="data.engine"))
     engine: Engine = import_module(ENGINES[name]).ENGINE.open_in(session)
     return engine

@@ -121,8 +121,7 @@ def describe_cap_above_set(name: str, limits: Caps, cap: SetCap) -> Complaint:
         f"{name}_cap {round_spent(getattr(limits, name))} is above the ledger's cap for "
         f'"{cap.dataset}": {round_remaining(getattr(cap.caps, name))}, by entry {cap.seq}'
     )
-    hint = "leave the cap out of the spec, or lower it; `dprelease budget cap` changes the ledger's"
-    return Complaint("E305", message, hint, key=f"ledger.{name}_cap")
+    return Complaint("E305", message, key=f"ledger.{name}_cap")
 
 
 def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} remains") -> str:
@@ -172,7 +171,7 @@ def suggest_single_payment(
         f'; if "{release}{QUALITY}" is from `run --quality-first`, use that option again: it costs '
         "nothing if the spec is the same; a plain run is another release"
     )
-    return [complaint._replace(hint=f"{complaint.hint}{way_out}") for complaint in complaints]
+    return [complaint._replace(own_hint=f"{complaint.hint}{way_out}") for complaint in complaints]
 
 
 def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure:
@@ -204,10 +203,7 @@ def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
 def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
     """Describe deltas that reach 1 in sum."""
     return Complaint(
-        "E303",
-        f'with this release the deltas charged to "{dataset}" would reach 1',
-        "choose deltas far below 1 divided by the number of rows",
-        place,
+        "E303", f'with this release the deltas charged to "{dataset}" would reach 1', place=place
     )
 
 
@@ -218,9 +214,7 @@ def build_cost_failure(release: str, charged: Loss, cost: Loss, place: Place | N
         Complaint(
             "E302",
             f'this run of "{release}" was charged {_format(charged)} and now costs {_format(cost)}',
-            "use the version of dprelease that made the charge, "
-            "or a new `snapshot` or period to release (and pay) again",
-            place,
+            place=place,
         ),
     )
 
@@ -237,7 +231,7 @@ class Refusal(Struct, frozen=True):
 
     code: str
     message: str
-    hint: str
+    hint: str = ""
     exit_code: ExitCode = ExitCode.LEDGER
 
     def __call__(self, *names: object) -> Failure:
@@ -252,20 +246,14 @@ _ANEW = (
 )
 
 # Gaps: {0} is the path of the ledger, unless said otherwise.
-busy = Refusal(
-    "E601",
-    "the ledger {0} is locked by another process (waited {1:g} s)",
-    "wait for the other run to end, or give a longer wait",
-)
+busy = Refusal("E601", "the ledger {0} is locked by another process (waited {1:g} s)")
 not_a_ledger = Refusal("E603", "{0} is not a complete dprelease ledger: {1}", RESTORE)
 wrong_schema = Refusal("E604", "the ledger {0} {1}", "{2}")
 broken_chain = Refusal("E605", "the ledger {0} was changed from outside: {1}", RESTORE)
 old_sqlite = Refusal(  # {0}: the version of Python's SQLite, which lacks STRICT tables
-    "E607",
-    "the ledger needs SQLite 3.37 or later, this Python has {0}",
-    "use a Python built with a newer SQLite",
+    "E607", "the ledger needs SQLite 3.37 or later, this Python has {0}"
 )
-missing = Refusal("E608", "there is no ledger at {0}", "give the path of an existing ledger")
+missing = Refusal("E608", "there is no ledger at {0}")
 lost_charge = Refusal(  # {1}: the release that was charged
     "E609",
     'the ledger {0} no longer holds the charge of "{1}"',
@@ -274,8 +262,7 @@ lost_charge = Refusal(  # {1}: the release that was charged
 used_up = Refusal(  # {0}: the release. Another process burnt the run while this one was at it
     "E611",
     'another process failed in this run of "{0}" after it had drawn noise, and voided its charge',
-    "nothing was released; running again draws new noise and is charged again",
-    ExitCode.INTERNAL,
+    exit_code=ExitCode.INTERNAL,
 )
 bad_guard = Refusal(  # {1}: the witness, {2}: the reason
     "E612", "the witness {1} of the ledger {0} can't be used: {2}", _ANEW
@@ -304,7 +291,7 @@ moved_ledger = Refusal(  # {1}: where to
     "dprelease budget move {0} {1}",
 )
 can_not_move = Refusal(  # {1}: where to, {2}: the reason
-    "E620", "the ledger {0} can't be moved to {1}: {2}", "choose another place", ExitCode.SPEC
+    "E620", "the ledger {0} can't be moved to {1}: {2}", exit_code=ExitCode.SPEC
 )
 _REACH = "check that the server runs and can be reached, then run again: "
 
@@ -335,7 +322,7 @@ spoilt_in_output = Refusal(  # the same
     f"at no cost; {_MEANT}",
 )
 no_report = Refusal(  # {0}: the report
-    "E614", "{0} can't be used: {1}", "give the report.json of a release", ExitCode.SPEC
+    "E614", "{0} can't be used: {1}", exit_code=ExitCode.SPEC
 )
 
 

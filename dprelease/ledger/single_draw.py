@@ -131,7 +131,8 @@ def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) 
             "lower the caps by it; the ledger does not know that its charge is used up"
         )
         unnoted = Complaint("E596", f"{reason}, and the ledger could not be updated", hint)
-        also = [Complaint(cause.code, cause.message) for cause in causes]
+        # Their own hints say that running again is free, which does not hold here.
+        also = [Complaint(cause.code, cause.message, "first lower the caps") for cause in causes]
         raise Failure(ExitCode.INTERNAL, [unnoted, *also]) from None
     if burnt:
         hint = f"its charge is void, and running again is charged again; {advice}"

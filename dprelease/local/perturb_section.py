@@ -34,8 +34,7 @@ def read_truth(value: object) -> Fraction:
     """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
     number = read_exact(value, "E248")
     if not 0 < number < 1:
-        hint = "write the chance that a record answers truly, such as truth = 0.75"
-        raise Refused(f"truth {show(value)} is not above 0 and below 1", hint, "E248")
+        raise Refused(f"truth {show(value)} is not above 0 and below 1", code="E248")
     return number
 
 

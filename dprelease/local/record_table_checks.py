@@ -73,8 +73,7 @@ class _Columns:
         if names is None:
             return []
         if not names:
-            hint = "list the columns of the table, such as those that have keys or bounds"
-            self.part.complain("E249", "columns is empty", hint, "columns")
+            self.part.complain("E249", "columns is empty", "columns")
         for key in ("mechanism", "weights"):
             self._check_listed(key, names)
         numbered = [(number, self._find(number, name)) for number, name in enumerate(names)]
@@ -90,20 +89,19 @@ class _Columns:
             if name not in names:
                 hint = suggest_word(name, names, "add it to columns, or leave it out")
                 message = f"{key} names {show(name)}, which is not a column of the table"
-                self.part.complain("E244", message, hint, key, name)
+                self.part.complain("E244", message, key, name, hint=hint)
 
     def _find(self, number: int, name: str) -> DeclaredColumn | None:
         spot = ("columns", number)
         if name in (self.part.model.columns or ())[:number]:
-            self.part.complain("E231", f"{show(name)} is named twice", "keep one", *spot)
+            self.part.complain("E231", f"{show(name)} is named twice", *spot)
             return None
         if name == self.context.unit_column:
             message = (
                 f"{show(name)} identifies units: a record-level table must not contain an "
                 "identifier"
             )
-            hint = "leave it out; even perturbed, it could identify somebody"
-            self.part.complain("E246", message, hint, *spot)
+            self.part.complain("E246", message, *spot)
             return None
         return find_column(name, self.context.columns, self.part, *spot)
 
@@ -120,8 +118,7 @@ class _Columns:
             return PerturbedColumn(name, group, None, mechanism, weight)
         if group is not None:
             message = f"{show(name)} has {len(group.labels)} label: every answer would be the same"
-            hint = 'declare all values, or a label for undeclared values: other = "..."'
-            self.part.complain("E247", message, hint, "columns", number)
+            self.part.complain("E247", message, "columns", number)
             return None
         boundless = _is_boundless(declared)
         by_bounds = mechanism is Mechanism.AUTO and declared.keyless and not boundless
@@ -129,11 +126,11 @@ class _Columns:
             return self._number(declared, mechanism, weight, spot)
         if declared.keyless and boundless:  # else its keys or bins were refused
             message = f"{show(name)} has neither public values nor bounds, and needs one of them"
-            self.part.complain("E245", message, _declare(declared.column), "columns", number)
+            self.part.complain("E245", message, "columns", number, hint=_declare(declared.column))
         elif declared.keyless:
             message = f"{mechanism} needs keys or bins, but {show(name)} has only bounds"
             hint = f"declare bins for ranges; or use {join_quoted(sorted(OF_NUMBERS))}"
-            self.part.complain("E243", message, hint, *spot)
+            self.part.complain("E243", message, *spot, hint=hint)
         return None
 
     def _number(
@@ -149,7 +146,7 @@ class _Columns:
             else:
                 have = f"is a {column.type.value}"
             message = f"{mechanism} needs lower and upper, but {show(column.name)} {have}"
-            self.part.complain("E243", message, hint, *spot)
+            self.part.complain("E243", message, *spot, hint=hint)
             return None
         # Without a grid its bounds were refused.
         if column.grid is None or is_null_label(column, mechanism, self.part.reporter):
@@ -202,11 +199,10 @@ def _check_names(context: QueryContext, queries: Sequence[Query]) -> None:
             continue
         if name.casefold() in RESERVED:
             message = f"{show(name)} is the name of a report, not of a table"
-            perturb.complain("E220", message, "choose another name for the table", "name")
+            perturb.complain("E220", message, "name")
         elif name.casefold() in places:
             message = f"{show(name)} is already the name of {places[name.casefold()]}"
-            hint = "choose another name for the table; upper and lower case are not distinguished"
-            perturb.complain("E250", message, hint, "name")
+            perturb.complain("E250", message, "name")
         else:
             places[name.casefold()] = "another [[perturb]]"
 
@@ -215,15 +211,14 @@ def _check_engine(context: QueryContext) -> None:
     data = context.parts.data
     if data.model.engine in WITHOUT_RECORDS:
         message = f'engine = "{data.model.engine}" can\'t make record-level tables'
-        data.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
+        data.complain("E111", message, "engine", hint='leave engine out: "duckdb" can')
 
 
 def _complain_of_count(perturb: Part[PerturbSection]) -> None:
     message = (
         "the table shows the number of records, which the contents of a record can change here"
     )
-    hint = "write the data as Parquet, or as CSV without multiline"
-    perturb.complain("E253", message, hint, at="key")
+    perturb.complain("E253", message, at="key")
 
 
 def _check_adjacency(context: QueryContext) -> None:
@@ -234,10 +229,9 @@ def _check_adjacency(context: QueryContext) -> None:
     problem = "a record-level table shows the number of records, which add-remove would protect"
     if parts.perturbs_only:
         message = f'{problem}: adjacency is taken as "replace-one"'
-        parts.privacy.warn("W215", message, 'write adjacency = "replace-one"', "adjacency")
+        parts.privacy.warn("W215", message, "adjacency")
     else:
-        hint = 'write adjacency = "replace-one", or move all [[perturb]] to a second spec'
-        parts.privacy.complain("E242", problem, hint, "adjacency")
+        parts.privacy.complain("E242", problem, "adjacency")
 
 
 def _check_budget(part: Part[PerturbSection], context: QueryContext, *, alone: bool) -> None:
@@ -250,14 +244,14 @@ def _check_budget(part: Part[PerturbSection], context: QueryContext, *, alone: b
     if model.truth is not None:
         _check_truth_alone(part)
     elif model.delta and model.epsilon is None and part.is_sound("epsilon", "truth"):
-        part.complain("E224", "a delta needs an epsilon", "state epsilon as well", "delta")
+        part.complain("E224", "a delta needs an epsilon", "delta", hint="state epsilon as well")
     if model.delta and total.accounting == "pure":
         message = 'accounting = "pure" does not allow the delta of a table'
-        part.complain("E225", message, 'leave delta out, or accounting = "auto"', "delta")
+        part.complain("E225", message, "delta", hint='leave delta out, or accounting = "auto"')
     elif model.delta and (total.rho is not None or total.accounting == "zcdp"):
         hint = 'leave delta out; or accounting = "auto" and a total epsilon with a delta'
         part.complain(
-            "E225", "a table with a delta can't be part of a budget in rho", hint, "delta"
+            "E225", "a table with a delta can't be part of a budget in rho", "delta", hint=hint
         )
     if part.list_given("epsilon", "truth") or not part.is_sound("epsilon", "truth"):
         return
@@ -277,19 +271,19 @@ def _check_budget(part: Part[PerturbSection], context: QueryContext, *, alone: b
     else:
         message = "the table has no budget, and [privacy] has no total"
         hint = "state epsilon in [privacy], or epsilon or truth in this [[perturb]]"
-    part.complain("E223", message, hint, at="key")
+    part.complain("E223", message, hint=hint, at="key")
 
 
 def _check_truth_alone(part: Part[PerturbSection]) -> None:
     if part.model.epsilon is not None:
         hint = "keep epsilon, or truth, which determines epsilon"
-        part.complain("E224", "the table states both epsilon and truth", hint, "truth")
+        part.complain("E224", "the table states both epsilon and truth", "truth", hint=hint)
     if part.model.delta:
         hint = "leave delta out; or state epsilon instead of truth"
-        part.complain("E224", "the table states both truth and delta", hint, "delta")
+        part.complain("E224", "the table states both truth and delta", "delta", hint=hint)
     if part.model.weights is not None:
         hint = "leave weights out: truth applies to every column"
-        part.complain("E224", "the table states both truth and weights", hint, "weights")
+        part.complain("E224", "the table states both truth and weights", "weights", hint=hint)
 
 
 def _check_truth(part: Part[PerturbSection], columns: Sequence[PerturbedColumn]) -> None:
@@ -312,4 +306,4 @@ def _check_truth(part: Part[PerturbSection], columns: Sequence[PerturbedColumn])
             hint = "write a larger chance, such as truth = 0.75"
         else:
             continue
-        part.complain("E248", message, hint, "truth")
+        part.complain("E248", message, "truth", hint=hint)

@@ -75,7 +75,6 @@ def _plan_response(
         key = f"perturb[{perturb.number}]"
         kind = "labels" if column.group is not None else "a grid"
         message = f'"{column.name}" has {kind} that "{column.mechanism}" can\'t perturb'
-        hint = "give it a larger epsilon, a coarser step, or set its mechanism to auto"
-        complaint = Complaint("E319", message, hint, release.place(key), key)
+        complaint = Complaint("E319", message, place=release.place(key), key=key)
         raise Failure(ExitCode.SPEC, complaint) from None
     return response

@@ -130,9 +130,5 @@ def _convert_to_double(value: str | int, unit: int) -> float:
 def _build_size_failure() -> Failure:
     return Failure(
         ExitCode.AFTER_CHARGE,
-        Complaint(
-            "E804",
-            "a published number is too large for the types of Parquet",
-            'write format = "csv"; running the same release again costs nothing',
-        ),
+        Complaint("E804", "a published number is too large for the types of Parquet"),
     )

@@ -23,7 +23,6 @@ FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
 LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
-ELSEWHERE = "choose another output.path, or move the existing files away"
 
 
 def check_target(directory: str, names: Iterable[str] = ()) -> None:
@@ -72,8 +71,6 @@ def check_not_anothers(release: Release) -> None:
                 "E806",
                 f'the output {release.output.path} {place} the release "{name}"{theirs}, and this '
                 f'is "{release.about.name}"{own}',
-                "choose another output.path, or --output; or say --replace-output, which removes "
-                "the files of the other release in that folder",
                 key="output.path",
             ),
         )
@@ -100,9 +97,9 @@ def place_problem(directory: str) -> Complaint | None:
     """Return a complaint if the path is no folder or can't be written."""
     target = os.path.abspath(directory)
     if os.path.islink(target):
-        return Complaint("E801", f"the output {target} is a symbolic link", ELSEWHERE)
+        return Complaint("E801", f"the output {target} is a symbolic link")
     if os.path.lexists(target) and not os.path.isdir(target):
-        return Complaint("E801", f"the output {target} is a file, not a directory", ELSEWHERE)
+        return Complaint("E801", f"the output {target} is a file, not a directory")
     lengths = [len(os.fsencode(part)) for part in (target, *Path(target).parts)]
     if lengths[0] > LONGEST_PATH or max(lengths[1:]) > LONGEST_NAME:
         message = f"the output {target[:80]}... is too long for a path"
@@ -113,7 +110,7 @@ def place_problem(directory: str) -> Complaint | None:
         nearest = os.path.dirname(nearest)
     if not os.path.isdir(nearest):
         message = f"the output {target} can't be made: {nearest} is not a directory"
-        return Complaint("E801", message, ELSEWHERE)
+        return Complaint("E801", message)
     return _write_problem(target, nearest)
 
 
@@ -162,7 +159,7 @@ def is_plain_file(path: str) -> bool:
 def build_foreign_complaint(directory: str, name: str) -> Complaint:
     """Complain about a file in the way that dprelease did not write."""
     message = f"{os.path.join(directory, name)} already exists, and dprelease did not write it"
-    return Complaint("E805", message, ELSEWHERE)
+    return Complaint("E805", message)
 
 
 def _list_described_files(descriptor: str) -> set[str]:
@@ -212,7 +209,7 @@ def _find_foreign_problem(directory: str, names: list[str]) -> Complaint | None:
         foreign = list_foreign_names(directory, names)
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
-        return Complaint("E801", f"the output {directory} can't be read: {reason}", ELSEWHERE)
+        return Complaint("E801", f"the output {directory} can't be read: {reason}")
     return build_foreign_complaint(directory, foreign[0]) if foreign else None
 
 

@@ -68,7 +68,7 @@ class Described(Struct, frozen=True):
         if digest.hexdigest() == self.sha256:
             return None
         message = f"{self.file} is not the file that was released: its SHA-256 differs"
-        return Complaint("W801", message, "running the release again, at no cost, restores it")
+        return Complaint("W801", message)
 
 
 def check_whole(folder: str) -> None:
@@ -88,8 +88,7 @@ def check_whole(folder: str) -> None:
     message = (
         f"{folder} holds no complete release: a run{name_text} is still writing it, or was stopped"
     )
-    hint = "wait for that run, or run its spec again, which is free and completes the release"
-    raise Failure(ExitCode.SPEC, Complaint("E017", message, hint))
+    raise Failure(ExitCode.SPEC, Complaint("E017", message))
 
 
 def list_tables(folder: str) -> list[Described]:
@@ -112,8 +111,7 @@ def list_tables(folder: str) -> list[Described]:
         content = None
     if content is None:
         message = f"{folder} holds no release"
-        hint = f"name the output directory of a run, which holds {NAME}"
-        raise Failure(ExitCode.SPEC, Complaint("E012", message, hint))
+        raise Failure(ExitCode.SPEC, Complaint("E012", message))
     return tables
 
 
@@ -158,8 +156,7 @@ def _read_package(folder: str) -> dict[str, Any] | None:
 
 def build_unreadable_failure(file: Path, reason: str) -> Failure:
     """Build the failure for a released table that can't be read."""
-    hint = "running the release again, at no cost, restores it"
-    return Failure(ExitCode.SPEC, Complaint("E013", f"{file} can't be read: {reason}", hint))
+    return Failure(ExitCode.SPEC, Complaint("E013", f"{file} can't be read: {reason}"))
 
 
 def _iter_tables(folder: Path, content: Any) -> Iterator[Described]:

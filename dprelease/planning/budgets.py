@@ -199,11 +199,11 @@ def compute_root(value: Fraction, degree: int) -> Fraction:
     return Fraction(low, _UNIT)
 
 
-def complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
+def complain(release: Release, query: Query, code: str, message: str, hint: str = "") -> Failure:
     """Build the failure of a query's budget."""
     return build_failure(release, f"query[{query.number}]", code, message, hint)
 
 
-def build_failure(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
+def build_failure(release: Release, key: str, code: str, message: str, hint: str = "") -> Failure:
     """Build the failure of the value at a key of the spec."""
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))

@@ -61,7 +61,6 @@ def choose_own(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -
             draft.query,
             "E313",
             f'"{draft.name}" has no delta left for its {pure.family} noise',
-            "give the query a delta, or give [privacy] a larger delta",
         )
     options = [pure]
     if concentrated.needs_delta and (demand.delta if demand.rho is None else delta):
@@ -114,7 +113,6 @@ def find_weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choi
                 draft.query,
                 "E317",
                 f'no noise is small enough for the accuracy of "{draft.name}"',
-                "allow a wider `within`, or more `records`",
             )
     while low is None:
         lower = high / 4
@@ -213,7 +211,6 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
                 draft.query,
                 "E316",
                 f'"{draft.name}" selects private keys, but has no epsilon for it',
-                "give it an epsilon, or give [privacy] a larger epsilon",
             )
         choices[draft.name] = choose_selection(draft, epsilon)
     return choices

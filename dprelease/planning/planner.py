@@ -135,7 +135,6 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             "E314",
             f"the queries need delta {number(loss.delta, 3, up=True)}, more than the total "
             f"{number(release.privacy.delta, 3)}",
-            "lower the queries' deltas, or raise the total's",
         )
 
 

@@ -318,11 +318,7 @@ class _Solver(Struct, frozen=True):
     def build_exhausted_failure(self, draft: Draft) -> Failure:
         """Build the failure of a draft for which the other queries leave no budget."""
         return complain(
-            self.release,
-            draft.query,
-            "E312",
-            f'the total leaves nothing for "{draft.name}"',
-            "raise the total, or lower the budgets of the other queries",
+            self.release, draft.query, "E312", f'the total leaves nothing for "{draft.name}"'
         )
 
     def _calibrate_alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:

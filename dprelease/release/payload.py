@@ -46,7 +46,6 @@ def list_versions() -> Mapping[str, str]:
                 "E321",
                 f"the installation has no metadata of the package {missing.name}, so that a report "
                 "could not state its version",
-                "install dprelease with its packages, for example by pip install dprelease",
             ),
         ) from None
     numbers["python"] = platform.python_version()
@@ -128,7 +127,6 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
                 "E610",
                 f'"{plan.release.about.name}" was released with other noise than the present plan '
                 "has",
-                "use the version that made the release, or spend again with --new-noise",
             ),
         )
     # Payloads without a layout are those of version 0.2.

@@ -215,7 +215,6 @@ def _parse_level(confidence: str | Fraction) -> Fraction:
     except (ValueError, ZeroDivisionError):
         level = Fraction(0)
     if not 0 < level < 1 or level > 1 - Fraction(1, 10**9):
-        hint = "write a level between 0 and 1, such as 0.95"
         message = f"no level of an interval: {confidence}"
-        raise Failure(ExitCode.SPEC, Complaint("E846", message, hint))
+        raise Failure(ExitCode.SPEC, Complaint("E846", message))
     return level

@@ -143,8 +143,7 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
             f'the cap of "{name}" does not leave enough for the quality queries and the others '
             "together"
         )
-        hint = "`dprelease plan` shows the remaining budget; nothing was charged"
-        complaint = Complaint("E872", message, hint, rest.place("ledger.epsilon_cap"))
+        complaint = Complaint("E872", message, place=rest.place("ledger.epsilon_cap"))
         raise Failure(ExitCode.BUDGET, complaint)
 
 

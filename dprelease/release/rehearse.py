@@ -149,5 +149,4 @@ def _check_place(release: Release, target: str) -> None:
         problem = "holds a release"
     if problem is not None:
         message = f"a rehearsal can't be written to {target}: it {problem}"
-        hint = "name another folder with --output"
-        raise Failure(ExitCode.SPEC, Complaint("E860", message, hint, key="output.path"))
+        raise Failure(ExitCode.SPEC, Complaint("E860", message, key="output.path"))

@@ -81,8 +81,8 @@ def check_decision(release: Release) -> None:
     if release.review.decision == REFUSED:
         key = "review.decision"
         message = "[review] says that the reviewer refused the release"
-        hint = "change the release, and have it reviewed again"
-        raise Failure(ExitCode.SPEC, Complaint("E322", message, hint, release.place(key), key))
+        complaint = Complaint("E322", message, place=release.place(key), key=key)
+        raise Failure(ExitCode.SPEC, complaint)
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:

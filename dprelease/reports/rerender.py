@@ -87,11 +87,7 @@ def _read_facts(directory: str) -> tuple[bytes, ReportFacts]:
     except OSError as problem:
         raise Failure(
             ExitCode.SPEC,
-            Complaint(
-                "E820",
-                f"{path} can't be read: {problem.strerror}",
-                'name the directory of a release; its spec needs "json" in [report] formats',
-            ),
+            Complaint("E820", f"{path} can't be read: {problem.strerror}"),
         ) from None
     except (ValueError, RecursionError):
         raise _build_report_failure(directory, "is not JSON") from None
@@ -178,5 +174,4 @@ def _build_table_failure(path: str, problem: str) -> Failure:
 
 
 def _build_refusal(code: str, path: str, problem: str) -> Failure:
-    hint = "run the spec again, which is free and writes the files anew"
-    return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}", hint))
+    return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}"))

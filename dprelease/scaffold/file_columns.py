@@ -100,8 +100,7 @@ def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
     Returns:
         A failure with exit code 2.
     """
-    usual = "name one CSV, Parquet or Arrow file; its path can become a glob or a folder afterwards"
-    complaint = Complaint("E015", f"the columns of {file} can't be read: {reason}", hint or usual)
+    complaint = Complaint("E015", f"the columns of {file} can't be read: {reason}", hint)
     return Failure(ExitCode.SPEC, complaint)
 
 
@@ -149,11 +148,7 @@ def explain_no_name(name: str, seen: set[str]) -> str:
 def _build_header_failure(file: str, place: int, why: str) -> Failure:
     """Build the failure for a first line that is no header, without showing it."""
     message = f"the first line of {file} is not a header: field {place} {why}"
-    hint = (
-        "--no-header opens no data, and writes a spec in which you name the columns; if the line "
-        "is a header all the same, take `header = false` out there"
-    )
-    return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
+    return Failure(ExitCode.SPEC, Complaint("E016", message))
 
 
 def read_typed_columns(file: str, form: str) -> list[Named]:

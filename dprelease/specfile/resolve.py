@@ -226,34 +226,33 @@ def _resolve_ledger(
     part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
     if model.epsilon_cap is None and model.rho_cap is None and part.is_sound("epsilon_cap"):
         message = "the spec has no epsilon_cap: it does not limit the budget of its dataset"
-        hint = "agree on a cap: write it in [ledger], or set it with `dprelease budget cap`"
-        part.warn("W201", message, hint, at="key")
+        part.warn("W201", message, at="key")
     dataset = model.dataset
     if dataset is None:
         dataset = name_dataset(base, path) if path is not None and data else ""
         if data is not None and path is None and part.is_sound("dataset"):
             message = "[ledger] has no `dataset`, and no data file gives it a name"
             hint = "name it: all specs over the same records must use one name"
-            part.complain("E110", message, hint, at="key")
+            part.complain("E110", message, hint=hint, at="key")
     disjoint = bool(model.disjoint_periods)
     place = path or parts.data.model.table
     if disjoint and period is not None and "." in period and parts.data.model.table is not None:
         message = f"the period {show(period)} would change the schema, not only the table"
         hint = "use a period without a dot; write the schema in [data] table"
-        part.complain("E241", message, hint, "disjoint_periods")
+        part.complain("E241", message, "disjoint_periods", hint=hint)
     if disjoint and data is not None and not has_separate_periods(place or ""):
         message = "disjoint_periods needs {period} in the path of the data, without a wildcard"
         hint = "give each period its own files: write {period} in [data] path, and no wildcard"
-        part.complain("E241", message, hint, "disjoint_periods")
+        part.complain("E241", message, "disjoint_periods", hint=hint)
     if disjoint and period is not None and is_nearly_a_date(period):
         message = f"the period {show(period)} looks like a date but is not valid"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
-        part.complain("E241", message, hint, "disjoint_periods")
+        part.complain("E241", message, "disjoint_periods", hint=hint)
     ledger, witness = model.path or DEFAULT_LEDGER, model.witness
     if model.url_env is not None:
         if model.path is not None:
             hint = "a ledger is either a file or on a server: keep one of them"
-            part.complain("E111", "url_env beside path", hint, "url_env", at="key")
+            part.complain("E111", "url_env beside path", "url_env", hint=hint, at="key")
         if parts.perturbs:
             part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
         ledger, witness = ON_SERVER + model.url_env, witness or f"{model.url_env}.witness"
@@ -314,9 +313,11 @@ def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
                 f"{show(name)} is not a valid report format",
                 f"use {join_quoted(REPORT_FORMATS)}",
             )
-            part.complain("E105", message, hint, "formats", number)
+            part.complain("E105", message, "formats", number, hint=hint)
         elif name in formats[:number]:
-            part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)
+            part.complain(
+                "E105", f"{show(name)} is named twice", "formats", number, hint="keep one"
+            )
     return formats
 
 
@@ -328,13 +329,13 @@ def _review(parts: Parts) -> Review:
         and part.list_given(*ReviewSection.KEYS)
     ):
         message, hint = "[review] has no `reviewer`", "say who reviewed the release"
-        part.complain("E110", message, hint, at="key")
+        part.complain("E110", message, hint=hint, at="key")
     texts = {key: getattr(model, key) for key in ReviewSection.KEYS if key != "attestations"}
     attestations = {} if model.attestations is None else dict(vars(model.attestations))
     local = "trust_in_the_local_model"
     if local in attestations and not parts.perturbs:
         message = f"`{local}` is about record-level tables, but the spec has no [[perturb]]"
-        part.complain("E111", message, "leave it out", "attestations", local)
+        part.complain("E111", message, "attestations", local, hint="leave it out")
     return Review(**texts, attestations=attestations)
 
 
@@ -357,5 +358,5 @@ def _check_names(parts: Parts) -> None:
         name = (part.model.name or "").casefold()
         if name in seen:
             message = f"two queries are named {show(part.model.name)}"
-            part.complain("E218", message, "give each query its own name", "name")
+            part.complain("E218", message, "name")
         seen |= {name} if name else set()

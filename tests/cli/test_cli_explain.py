@@ -3,9 +3,9 @@
 import json
 import re
 
-from dprelease.cli.explain_command import list_groups
+from dprelease.errors import read_code_groups
 
-CODES = [code for group in list_groups() for code in group.codes]
+CODES = [code for group in read_code_groups() for code in group.codes]
 
 
 def test_every_code_is_explained_alone_and_in_the_list(cli):

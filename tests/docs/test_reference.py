@@ -10,7 +10,7 @@ import spec_reference
 from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
-from dprelease.cli.explain_command import list_groups
+from dprelease.errors import read_code_groups
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources import source_registry
 from dprelease.specfile.schema.own_keys import READERS
@@ -32,7 +32,7 @@ def test_what_the_code_knows_is_built_and_not_kept(name):
 def test_every_code_has_something_to_do():
     text = page("reference/codes.md").text
     listed = [
-        (code, remedy) for group in list_groups() for code, (_, remedy) in group.codes.items()
+        (code, remedy) for group in read_code_groups() for code, (_, remedy) in group.codes.items()
     ]
     assert len(listed) > 150
     assert all(text.count(f"| `{code}` |") == 1 and remedy for code, remedy in listed)

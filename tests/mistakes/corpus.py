@@ -62,7 +62,7 @@ def complaints(spec: str) -> list[Complaint]:
             return [
                 each._replace(
                     message=each.message.replace(folder, "here"),
-                    hint=each.hint.replace(folder, "here"),
+                    own_hint=each.hint.replace(folder, "here"),
                 )
                 for each in failure.complaints
             ]

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from mistakes.corpus import FILES, HERE, cases, complaints, told, whole
 
-NEEDS_NO_HINT = {"E102", "E106"}
-
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(HERE).as_posix())
 def test_what_is_said_of_a_mistake(file: Path) -> None:
@@ -19,7 +17,7 @@ def test_what_is_said_of_a_mistake(file: Path) -> None:
         if said != case.said or not said:
             wrong.append(f"{file}:{case.line}\n{case.text}\nexpected\n{case.said}\nfound\n{said}")
         assert file.stem in {complaint.code for complaint in found}, f"{file}:{case.line}"
-        assert all(each.hint or each.code in NEEDS_NO_HINT for each in found), f"{file}:{case.line}"
+        assert all(each.hint for each in found), f"{file}:{case.line}"
     assert not wrong, "\n\n".join(wrong)
 
 

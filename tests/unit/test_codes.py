@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 import pytest
 from product_source import FILES, PACKAGE, nodes, parsed, source_of
 
-from dprelease.cli.explain_command import list_groups
+from dprelease import errors
+from dprelease.errors import Complaint, ExitCode, Failure, read_code_groups
 
 CODE = re.compile(r"[EW][0-9]{3}")
-LIST = {code: said for group in list_groups() for code, said in group.codes.items()}
+LIST = {code: said for group in read_code_groups() for code, said in group.codes.items()}
 
 # Codes that the published format of specs names; they keep these meanings.
 PUBLISHED = {
@@ -115,7 +116,7 @@ def misused(modules: Mapping[str, str]) -> set[str]:
 
 
 def test_no_code_stands_for_two_things() -> None:
-    listed = [code for group in list_groups() for code in group.codes]
+    listed = [code for group in read_code_groups() for code in group.codes]
     assert len(set(listed)) == len(listed)
     assert all(CODE.fullmatch(code) for code in listed)
     meanings = [says for says, _ in LIST.values()]
@@ -123,8 +124,67 @@ def test_no_code_stands_for_two_things() -> None:
     assert all(says and remedy for says, remedy in LIST.values())
 
 
+def test_a_remedy_reads_as_a_hint() -> None:
+    assert [code for code, (_, remedy) in LIST.items() if remedy[:1].isupper()] == []
+    assert [code for code, (_, remedy) in LIST.items() if remedy.endswith(".")] == []
+
+
+def test_a_complaint_says_what_its_code_advises_unless_it_knows_better() -> None:
+    remedy = "declare `lower` and `upper` from a public rule, never from the data"
+    assert LIST["E201"][1].startswith(f"{remedy}: [")
+    assert Complaint("E201", "it lacks bounds").hint == remedy  # without the page it names
+    assert str(Complaint("E201", "it lacks bounds")) == f"E201 it lacks bounds   hint: {remedy}"
+    assert Complaint("E201", "it lacks bounds", "ask the registry").hint == "ask the registry"
+
+
+@pytest.mark.parametrize("code", LIST)
+def test_a_hint_has_no_links(code: str) -> None:
+    hint = Complaint(code, "it fails").hint
+    assert hint
+    assert "](" not in hint
+
+
+def test_codes_are_read_only_where_a_complaint_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = errors.read_code_groups
+    calls = []
+    monkeypatch.setattr(errors, "read_code_groups", lambda: calls.append(1) or read())
+    failure = Failure(ExitCode.SPEC, Complaint("E110", "it lacks a key"))
+    assert not calls
+    assert "hint: add it" in str(failure)
+    assert calls
+
+
+def test_a_complaint_is_shown_where_no_file_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(errors, "read_code_groups", refuse)
+    hint = "see `dprelease explain E110`"
+    assert str(Complaint("E110", "it lacks a key")) == f"E110 it lacks a key   hint: {hint}"
+
+
+def repeated(modules: Mapping[str, str]) -> set[str]:
+    """Places whose own hint is what their code says anyway."""
+    found = set()
+    for module, source in modules.items():
+        for node in nodes(parsed(source)):
+            if isinstance(node, ast.Call):
+                given = [*node.args, *(word.value for word in node.keywords)]
+                texts = {each.value for each in given if isinstance(each, ast.Constant)}
+                found |= {
+                    f"{module}: {code}" for code in texts & set(LIST) if LIST[code][1] in texts
+                }
+    return found
+
+
+def test_no_place_repeats_the_remedy_of_its_code() -> None:
+    assert repeated(sources()) == set()
+    assert repeated({"late": 'Complaint("E110", x, "add it")'}) == {"late: E110"}
+    assert repeated({"late": 'part.complain("E110", x, hint="add it")'}) == {"late: E110"}
+
+
 def test_codes_stand_in_order_within_their_group() -> None:
-    for group in list_groups():
+    for group in read_code_groups():
         assert list(group.codes) == sorted(group.codes)
         assert group.heading
         assert group.holds

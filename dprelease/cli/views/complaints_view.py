@@ -58,14 +58,13 @@ def _format_group(
 ) -> Iterator[str]:
     first, *followers = group
     watched = get_width(sys.stderr) is not None
-    hint = first.hint and f"hint: {first.hint}"
     source = list(_format_source(first, style, lines))
-    below = watched and bool(source) and bool(hint)
-    head = _fold(str(first._replace(hint="") if below else first))
+    below = watched and bool(source)
+    head = _fold(first.head if below else str(first))
     yield head.replace(first.code, paint(first.code, style, sys.stderr), 1)
     yield from source
     if below:
-        yield _fold(f"{'':{_INDENT}}{hint}")
+        yield _fold(f"{'':{_INDENT}}hint: {first.hint}")
     for follower in followers:
         if follower.message == first.message:
             key = f" [{follower.key}]" if follower.key else ""

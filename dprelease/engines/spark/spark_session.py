@@ -184,11 +184,7 @@ def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
     reason = (
         f"it failed ({name_kind(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     )
-    raise build_data_failure(
-        "E415",
-        f"Spark can't be used: {reason}",
-        "check its master, its workers and the versions of Java and Python there",
-    )
+    raise build_data_failure("E415", f"Spark can't be used: {reason}")
 
 
 def _make_name() -> str:
@@ -215,9 +211,7 @@ class SparkCluster:
             for name, version in own["versions"].items():
                 if remote["versions"].get(name) != version:
                     raise build_data_failure(
-                        "E416",
-                        f"executors and this process have different versions of {name}",
-                        "install the same versions on all machines",
+                        "E416", f"executors and this process have different versions of {name}"
                     )
             if remote["hash"] != own["hash"]:
                 raise build_data_failure(
@@ -413,9 +407,7 @@ def check_settings(get: Callable[[str], str]) -> None:
             )
         if get(FALLBACK):
             raise build_data_failure(
-                "E417",
-                f"{problem}, and {FALLBACK} would copy rows to another place",
-                "remove that setting",
+                "E417", f"{problem}, and {FALLBACK} would copy rows to another place"
             )
     for key, own in OWN_PROGRAMS.items():
         if get(key) not in ("", own):
@@ -423,14 +415,11 @@ def check_settings(get: Callable[[str], str]) -> None:
                 "E417",
                 f"{key} replaces Spark's own program for tasks; the other program may report "
                 "values",
-                "remove that setting",
             )
     for key, words in WRITES_VALUES.items():
         if any(word in get(key).lower() for word in words):
             raise build_data_failure(
-                "E417",
-                f"{key} would write values of the data to a log or disk",
-                "remove that setting",
+                "E417", f"{key} would write values of the data to a log or disk"
             )
 
 

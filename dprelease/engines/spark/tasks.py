@@ -76,9 +76,7 @@ class Work(Struct, frozen=True):
     def check_versions(self) -> None:
         """Refuse to work on a machine that is not like the driver's; raises Failure(DATA)."""
         if list_versions() != self.versions:
-            raise build_data_failure(
-                "E416", "executors have other versions", "install the same ones"
-            )
+            raise build_data_failure("E416", "executors have other versions")
 
 
 # --- the tasks -----------------------------------------------------------------------------------

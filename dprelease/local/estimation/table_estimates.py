@@ -54,7 +54,6 @@ from dprelease.reports.model.record_model import (
 from dprelease.reports.text.notebook import render_table
 
 MOST_CELLS = 1_000_000
-_AGAIN = "running the release again, at no cost, restores it"
 
 
 class TableEstimates(Struct, frozen=True):
@@ -164,7 +163,7 @@ def _find_nearest(name: str, names: Sequence[str]) -> str:
     return f"the columns with labels are: {', '.join(names)}" if names else "no column has labels"
 
 
-def _build_refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
+def _build_refusal(code: str, message: str, hint: str = "") -> Failure:
     return Failure(ExitCode.SPEC, Complaint(code, message, hint))
 
 
@@ -180,10 +179,7 @@ def open_plain_file(path: str, code: str = "E830") -> BufferedReader:
         reason = problem.strerror
     except ValueError:
         reason = "no file can have such a name"
-    hint = "name a table of records in the output folder of a run"
-    if code == "E831":
-        hint = f'the table of a run has {REPORT} in its folder, if its spec asks for "json"'
-    raise Failure(ExitCode.SPEC, Complaint(code, f"{path} can't be read: {reason}", hint))
+    raise Failure(ExitCode.SPEC, Complaint(code, f"{path} can't be read: {reason}"))
 
 
 def find_stated_table(table: str, report: str | None) -> Stated:

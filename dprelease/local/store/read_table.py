@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 16
 _BLOCK = 1 << 22  # bytes of CSV; a line must fit in
-_HINT = "running the release again, at no cost, restores it"
 
 Decode = Callable[[pa.Array], "npt.NDArray[Any]"]
 
@@ -122,7 +121,7 @@ def _decode_batch(
         except Unreadable:
             row = rows + 1 + _find_first_bad(column, decode)
             message = f"{path}: row {row:,} has no value of {name} that the release can contain"
-            raise Failure(ExitCode.SPEC, Complaint("E834", message, _HINT)) from None
+            raise Failure(ExitCode.SPEC, Complaint("E834", message)) from None
     return tuple(columns)
 
 
@@ -142,7 +141,7 @@ def _find_first_bad(column: pa.Array, decode: Decode) -> int:
 def _build_damage_failure(path: str, reason: str | None, rows: int) -> Failure:
     where = f" after row {rows:,}" if rows else ""
     message = f"{path} can't be read{where}: {reason or 'it is not as its report says'}"
-    return Failure(ExitCode.SPEC, Complaint("E834", message, _HINT))
+    return Failure(ExitCode.SPEC, Complaint("E834", message))
 
 
 _EXACT = 2 * 10**15  # whole numbers up to here come back from doubles

@@ -72,8 +72,7 @@ def make_directory(ledger: str) -> str:
         return directory  # opening the ledger says what is missing
     except OSError as problem:
         message = f"the folder {directory} can't be used: {problem.strerror or 'unknown'}"
-        hint = "record-level tables are stored there, in the ledger's folder: make it writable"
-        raise Failure(ExitCode.SPEC, Complaint("E616", message, hint)) from None
+        raise Failure(ExitCode.SPEC, Complaint("E616", message)) from None
     return directory
 
 
@@ -209,5 +208,4 @@ def find_whole_table(stored: StoredTable, published: str) -> StoredTable:
         if compute_digest(path) == stored.sha256:
             return replace(stored, path=path)
     message = f"the record-level table that was released is missing or was changed: {stored.path}"
-    hint = "restore the file from a backup, or draw new noise and pay again with --new-noise"
-    raise Failure(ExitCode.LEDGER, Complaint("E617", message, hint))
+    raise Failure(ExitCode.LEDGER, Complaint("E617", message))

@@ -212,10 +212,8 @@ def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
             Complaint(
                 "W301",
                 say("explanations.quantiles.small_groups", needed=needed, name=query.name, end=end),
-                "give it more epsilon, a larger step or a short list of candidates; or ask for a "
-                "quantile further inside",
-                plan.release.place(key),
-                key,
+                place=plan.release.place(key),
+                key=key,
             )
         )
     return tuple(warnings)

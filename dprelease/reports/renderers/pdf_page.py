@@ -67,9 +67,6 @@ def _import_weasyprint() -> Any:
             Complaint(
                 "E824",
                 "a report as PDF needs WeasyPrint and Pango, which are not completely installed",
-                "pip install 'dprelease[pdf]'; get Pango and fonts from the system, such as by apt "
-                "install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
-                '"pdf" out of [report] formats',
                 key="report.formats",
             ),
         ) from None

@@ -193,9 +193,7 @@ def _connect(driver: Driver, database: Database) -> Iterator[Any]:
     uri = os.environ.get(database.uri_env)
     if not uri:
         message = f"the environment variable {database.uri_env} is not set"
-        title = DRIVERS[database.driver]
-        hint = f"set it to the URI of the {title} database, which no file should hold"
-        raise build_data_failure("E427", message, hint, URI_KEY)
+        raise build_data_failure("E427", message, key=URI_KEY)
     try:
         connection = driver.connect(uri)
     except list_driver_errors():

@@ -114,14 +114,12 @@ def name_field(name: str) -> str:
 
 def build_unreachable_failure(database: Database) -> Failure:
     """Report that the database can't be reached or read."""
-    hint = "check the URI, the server, the user and the password with the database's own client"
     message = f"the database that {database.uri_env} names can't be reached or read"
-    return build_data_failure("E428", message, hint, URI_KEY)
+    return build_data_failure("E428", message, key=URI_KEY)
 
 
 def build_no_table_failure(database: Database) -> Failure:
     """Report that the table does not exist, or its user may not read it."""
     name = ".".join(database.table)
     message = f'the database has no table or view "{name}" that you may read'
-    hint = "write its name exactly, including upper and lower case; and grant SELECT on it"
-    return build_data_failure("E429", message, hint, TABLE_KEY)
+    return build_data_failure("E429", message, key=TABLE_KEY)

@@ -91,11 +91,7 @@ def recognize_frame(table: object) -> Frame:
     if home == "pandas" and type(table).__name__ == "DataFrame":
         return PandasFrame(table)
     kind = f"{type(table).__module__}.{type(table).__qualname__}"
-    hint = (
-        "pass a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
-        "read once only, or is yet to be computed, is made one of these first"
-    )
-    raise build_data_failure("E431", f"a {kind} is not a table that can be read", hint, KEY)
+    raise build_data_failure("E431", f"a {kind} is not a table that can be read", key=KEY)
 
 
 class ArrowFrame:
@@ -410,9 +406,8 @@ class Missing:
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
         """Raise Failure(DATA)."""
-        hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
         message = "the spec expects a table from a program, and none was passed"
-        raise build_data_failure("E430", message, hint, KEY)
+        raise build_data_failure("E430", message, key=KEY)
 
 
 SOURCE = Missing()

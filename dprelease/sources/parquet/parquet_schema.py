@@ -156,9 +156,7 @@ def _open_file(path: str, pattern: str) -> Any:
         file = open_file(path)
         file.schema_arrow.names  # noqa: B018 - raises if a name is not a valid text
     except (OSError, ValueError, MemoryError):
-        raise build_data_failure(
-            "E409", f"{pattern} is not a readable Parquet file", "it may be incomplete or damaged"
-        ) from None
+        raise build_data_failure("E409", f"{pattern} is not a readable Parquet file") from None
     except pa.ArrowException:  # a damaged file raises an ArrowInvalid, which is a ValueError
         raise build_unknown_type_failure(pattern) from None
     return file

@@ -68,7 +68,7 @@ def choose_type(
             f'column "{name}" of {pattern} can\'t be read as {type_text}: its type is {found_text}',
             "name another column, or write it with a type of the table in the documentation"
             if declared.opaque
-            else "declare the type that the file has, or write the file with the declared type",
+            else "",
         )
     is_untyped = str(kind) == "null"
     if declared.zone is not None and not is_untyped and getattr(kind, "tz", None) is None:
@@ -198,7 +198,6 @@ def find_common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) 
             raise build_data_failure(
                 "E407",
                 f'the files of {pattern} have different types in column "{declared.name}": {types}',
-                "write all of them with the same types",
             )
         common = joined
     return common

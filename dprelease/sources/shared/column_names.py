@@ -63,7 +63,7 @@ def build_no_column_failure(
 def build_duplicate_failure(where: str, name: str, key: str = "data.path") -> Failure:
     """Report several columns of one name."""
     message = f'{where} has several columns "{name}"'
-    return build_data_failure("E406", message, "rename one of them", key)
+    return build_data_failure("E406", message, key=key)
 
 
 def _fold(name: str) -> str:

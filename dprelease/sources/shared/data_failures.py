@@ -13,32 +13,26 @@ Share = Callable[[float], None]
 """A function that is told how much of a request's data was read, from 0 to 1."""
 
 
-def build_data_failure(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
+def build_data_failure(code: str, message: str, hint: str = "", key: str = "data.path") -> Failure:
     """Report data of another shape than declared, before anything was charged."""
     return Failure(ExitCode.DATA, Complaint(code, message, hint, key=key))
 
 
 def build_lost_failure(message: str = "the data could not be read to its end") -> Failure:
     """Report that reading failed after the charge. The charge stands; a retry is free."""
-    hint = "check the files or the database, then run the same spec again: it costs nothing more"
-    return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, key="data.path"))
 
 
 def build_unended_failure() -> Failure:
     """Report a compressed file whose last line has no end, after the charge."""
-    hint = (
-        "end it with a line feed, compress it again, and run the same spec again: it costs "
-        "nothing more"
-    )
     message = "the last line of a compressed file has no line feed"
-    return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, hint, key="data.path"))
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, key="data.path"))
 
 
 def build_cluster_failure() -> Failure:
     """Report a cluster that failed after the charge; a retry is free."""
-    hint = "check that its master and workers run, then run the same spec again: it costs nothing"
     message = "the cluster failed before all data was read"
-    return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, hint, key="data.engine"))
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, key="data.engine"))
 
 
 def build_memory_failure(setting: str = "DPRELEASE_MEMORY") -> Failure:
@@ -66,9 +60,7 @@ def list_derived_columns(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ..
         ]
         if not ready:
             names = ", ".join(f'"{name}"' for name in waiting)
-            raise build_data_failure(
-                "E410", f"{names} are computed from each other", "break the circle"
-            )
+            raise build_data_failure("E410", f"{names} are computed from each other")
         for column in ready:
             ordered.append(waiting.pop(column.name))
     return tuple(ordered)

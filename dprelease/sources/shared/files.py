@@ -54,7 +54,7 @@ def resolve(source: Source) -> tuple[str, ...]:
         endings = SOURCES[source.format].endings
         paths = list_uris(pattern, endings) if remote else _list_matches(pattern, endings)
         if not paths:
-            raise build_data_failure("E401", f"no data file matches {pattern}", "check [data] path")
+            raise build_data_failure("E401", f"no data file matches {pattern}")
         for path in paths:
             check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
             if source.must_end and not find_packing(
@@ -62,9 +62,7 @@ def resolve(source: Source) -> tuple[str, ...]:
             ):  # of a packed one it is known when it is read
                 _check_end(path, pattern)
     except OSError:
-        raise build_data_failure(
-            "E402", f"{pattern} can't be read", "check that the file exists and is readable"
-        ) from None
+        raise build_data_failure("E402", f"{pattern} can't be read") from None
     _check_once(paths, pattern)
     if remote:
         return tuple(paths)
@@ -104,9 +102,7 @@ def _check_once(paths: Sequence[str], pattern: str) -> None:
         message = (
             f"{pattern} holds a file both compressed and uncompressed, or compressed in two ways"
         )
-        raise build_data_failure(
-            "E419", message, "keep one of them, or select the files with a glob"
-        )
+        raise build_data_failure("E419", message)
 
 
 def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
@@ -139,9 +135,7 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
             hint = "it may be damaged or incomplete: compress it again"
             raise build_data_failure("E402", f"{pattern} can't be decompressed", hint) from None
         if not content and not may_be_empty:
-            raise build_data_failure(
-                "E403", f"{pattern} is empty (zero bytes)", "check how it was written"
-            )
+            raise build_data_failure("E403", f"{pattern} is empty (zero bytes)")
 
 
 def _check_end(path: str, pattern: str) -> None:
@@ -153,11 +147,7 @@ def _check_end(path: str, pattern: str) -> None:
         stream.seek(-1, os.SEEK_END)
         if stream.read(1) != b"\n":
             message = f"the last line of a file of {pattern} has no line feed"
-            hint = (
-                "end it with a line feed: the number of records must not depend on the contents "
-                "of a record"
-            )
-            raise build_data_failure("E434", message, hint)
+            raise build_data_failure("E434", message)
 
 
 class Split(Struct, frozen=True):
@@ -219,27 +209,19 @@ def _read_names(
     if dialect.header:
         headers = {_read_header(path, dialect, encoding, pattern) for path in paths}
         if len(headers) > 1:
-            raise build_data_failure(
-                "E407", f"the files of {pattern} have different headers", "make them the same"
-            )
+            raise build_data_failure("E407", f"the files of {pattern} have different headers")
         names = headers.pop()
     if not names:
         raise build_data_failure(
             "E404", f"{pattern} has no column names", "set header or names in [data]"
         )
     if len(set(names)) < len(names):
-        raise build_data_failure(
-            "E406", f"a column name occurs twice in the header of {pattern}", "rename one of them"
-        )
+        raise build_data_failure("E406", f"a column name occurs twice in the header of {pattern}")
     return names
 
 
 def _read_header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
-    problem = build_data_failure(
-        "E404",
-        f"the header line of {pattern} can't be read",
-        "it must be one line, in the declared encoding, delimiter and quote",
-    )
+    problem = build_data_failure("E404", f"the header line of {pattern} can't be read")
     try:
         with open_unpacked(path) as stream:
             line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
@@ -263,7 +245,5 @@ def _find_encoding(name: str) -> str:
         if not text.startswith(_ASCII) or not (one_byte or codec in ("utf-8", "utf-8-sig")):
             raise LookupError
     except (LookupError, UnicodeDecodeError):
-        raise build_data_failure(
-            "E408", f'encoding "{name}" is not supported', "utf-8, latin-1 or cp1252"
-        ) from None
+        raise build_data_failure("E408", f'encoding "{name}" is not supported') from None
     return "utf-8" if codec == "utf-8-sig" else codec

@@ -57,7 +57,7 @@ def find_partitions(
             continue
         if max(counts) > 1:
             message = f'{pattern} has a folder of column "{name}" inside of another one'
-            raise build_data_failure("E406", message, "rename one of them")
+            raise build_data_failure("E406", message)
         if counts != {1}:
             message = (
                 f'some files of {pattern} lie in folders of column "{name}", but others do not'

@@ -152,6 +152,4 @@ def compute_scale(grid: Grid) -> tuple[float, float]:
     try:
         return float(grid.step.denominator), float(grid.step.numerator)
     except OverflowError:
-        raise build_data_failure(
-            "E411", "a step has too many digits to be applied", "choose a rounder step"
-        ) from None
+        raise build_data_failure("E411", "a step has too many digits to be applied") from None

@@ -64,7 +64,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
         hint = (
             "use one name for all periods; disjoint_periods declares that no unit is in two of them"
         )
-        ledger.complain("E226", message, hint, "dataset")
+        ledger.complain("E226", message, "dataset", hint=hint)
     places: list[tuple[Part[DataSection] | Part[OutputSection], str, str | None]] = [
         (data, "path", data.model.path),
         (data, "table", data.model.table),
@@ -81,7 +81,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
             *((part, (key,)) for part, key in with_period),
             *_iter_period_texts(parts),
         ]:
-            part.complain("E226", f"{PERIOD} can't be filled: {why}", hint, *keys)
+            part.complain("E226", f"{PERIOD} can't be filled: {why}", *keys, hint=hint)
     if period is None:
         return None
     if not SAFE_NAME.fullmatch(period) or ".." in period:
@@ -90,8 +90,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
         data.reporter.complain("E226", message, (), hint)
     elif not with_period:
         message = f"a period is given, but the spec has no {PERIOD}"
-        hint = f"write {PERIOD} in the path or snapshot"
-        data.warn(USELESS_PERIOD, message, hint, at="key")
+        data.warn(USELESS_PERIOD, message, at="key")
     else:
         return period
     return None  # one that changes nothing must not make another release of it
@@ -130,11 +129,11 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
     remote = "://" in path and not path.startswith(_LOCAL)
     if "://" in path and not (remote and model.engine in ON_CLUSTERS):
         hint = 'write a path, or a URI beside engine = "spark"'
-        part.complain("E228", f"{show(path)} is not a local path", hint, "path")
+        part.complain("E228", f"{show(path)} is not a local path", "path", hint=hint)
         return None
     if remote and _has_credentials(path):
         hint = "set credentials in the environment of the machine"
-        part.complain("E228", "a URI of data must not hold credentials", hint, "path")
+        part.complain("E228", "a URI of data must not hold credentials", "path", hint=hint)
         return None
     data_format = part.attempt(lambda: _format(part, path), "path")
     pattern = path if remote else make_absolute(base, path)
@@ -148,10 +147,10 @@ def _check_place(part: Part[DataSection]) -> bool:
     others = sorted({key for other in SOURCES.values() for key in other.place} - {*form.place})
     for key in part.list_given(*others) if part.is_sound("format") else ():
         message = f"{key} is for another source of data, but this is {form.title}"
-        part.complain("E111", message, "leave it out", key, at="key")
+        part.complain("E111", message, key, hint="leave it out", at="key")
     missing = [key for key in form.place if not part.list_given(key)]
     for key in missing if part.is_sound(*missing) else ():
-        part.complain("E110", f"[data] has no `{key}`", _PLACES[key], at="key")
+        part.complain("E110", f"[data] has no `{key}`", hint=_PLACES[key], at="key")
     return not missing
 
 
@@ -161,13 +160,13 @@ def _read_frame(part: Part[DataSection], _period: str | None, snapshot: str | No
     _check_options(part, "frame")
     if model.engine in ON_CLUSTERS:
         message = f'engine = "{model.engine}" can\'t read a table from a program'
-        part.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
+        part.complain("E111", message, "engine", hint='leave engine out: "duckdb" can')
     if snapshot is None and part.is_sound("snapshot"):
         hint = (
             "name the version of the table: only the snapshot distinguishes one table from another"
         )
         part.complain(
-            "E110", "[data] has no `snapshot`, and the data is not in a file", hint, at="key"
+            "E110", "[data] has no `snapshot`, and the data is not in a file", hint=hint, at="key"
         )
         return None
     return Data(Source("frame://", "frame"), "", model.engine, snapshot, model.design_effect)
@@ -180,11 +179,13 @@ def _read_database(
     _check_options(part, "adbc")
     if model.engine in ON_CLUSTERS:
         message = f'engine = "{model.engine}" can\'t read databases'
-        part.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
+        part.complain("E111", message, "engine", hint='leave engine out: "duckdb" can')
     if not _VARIABLE.fullmatch(model.uri_env or ""):
         message = "uri_env is not the name of an environment variable"
         hint = "write the name, such as SURVEY_URI; the URI itself must not be in a file"
-        part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
+        part.complain(
+            "E228", message, hint=hint, at="key"
+        )  # its line, which is shown, may be a URI
         return None
     text = fill_period(model.table or "", period)
     table = part.attempt(lambda: _read_table(text), "table")
@@ -271,7 +272,7 @@ def _check_options(part: Part[DataSection], declared: str) -> None:
         if key not in declared_form.options:
             formats = " and ".join(form.title for form in SOURCES.values() if key in form.options)
             message = f"{key} is an option of {formats}, the data is {declared_form.title}"
-            part.complain("E111", message, "leave it out", key, at="key")
+            part.complain("E111", message, key, hint="leave it out", at="key")
 
 
 def _read_dialect(part: Part[DataSection]) -> Dialect:
@@ -290,12 +291,12 @@ def _read_dialect(part: Part[DataSection]) -> Dialect:
     encoding = _ENCODINGS.get(encoding_name.strip().lower())
     if encoding is None:
         message = f"encoding {show(encoding_name)} is not read"
-        part.complain("E229", message, "use utf-8, latin-1 or cp1252", "encoding")
+        part.complain("E229", message, "encoding", hint="use utf-8, latin-1 or cp1252")
     nulls = ("",) if model.null_values is None else model.null_values
     for number, text in enumerate(nulls):
         if UNPRINTABLE.search(text):
             message = f"{show(text)} holds a control character"
-            part.complain("E229", message, "remove it", "null_values", number)
+            part.complain("E229", message, "null_values", number, hint="remove it")
     delimiter = delimiter or ","
     thousands = part.attempt(lambda: _read_thousands(model), "thousands")
     for key, mark in (("decimal", model.decimal), ("thousands", thousands)):
@@ -314,11 +315,11 @@ def _read_max_lines(part: Part[DataSection], quote: str) -> int:
         if model.max_lines_per_record is not None and part.is_sound("multiline"):
             message = "max_lines_per_record has no effect, because each record has one line"
             hint = "add multiline = true, or leave it out"
-            part.complain("E111", message, hint, "max_lines_per_record", at="key")
+            part.complain("E111", message, "max_lines_per_record", hint=hint, at="key")
         return 1
     if not quote:
         message = "multiline needs quotes, but fields are never quoted"
-        part.complain("E111", message, "leave multiline or quote out", "multiline", at="key")
+        part.complain("E111", message, "multiline", hint="leave multiline or quote out", at="key")
     return RECORD_LINES if model.max_lines_per_record is None else model.max_lines_per_record
 
 
@@ -337,13 +338,13 @@ def _read_thousands(model: DataSection) -> str | None:
 def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, quote: str) -> None:
     """Complain of a mark of numbers that is also what parts or quotes fields."""
     if mark == quote:
-        part.complain("E229", f"{key} {show(mark)} is also the quote", "choose another", key)
+        part.complain("E229", f"{key} {show(mark)} is also the quote", key, hint="choose another")
     elif mark == delimiter and not part.model.quote:
         message = (
             f"{key} {show(mark)} is also the delimiter, which would split numbers into two fields"
         )
         hint = 'write delimiter = ";", or state quote = \'"\', if each such number stands in quotes'
-        part.complain("E229", message, hint, key)
+        part.complain("E229", message, key, hint=hint)
 
 
 def _read_delimiter(separator: str | None, quote: str, tabs: bool) -> str:
@@ -368,20 +369,24 @@ def _read_names(part: Part[DataSection], header: bool) -> tuple[str, ...] | None
     if names is None:
         if not header and part.is_sound("names"):
             hint = 'write names = ["...", "..."], one for each column of the file'
-            part.complain("E110", "header = false needs `names`", hint, "header")
+            part.complain("E110", "header = false needs `names`", "header", hint=hint)
         return None
     if header and "header" not in part.bad:
         hint = "leave it out, or write header = false"
-        part.complain("E111", "names has no effect, because the file has a header", hint, "names")
+        part.complain(
+            "E111", "names has no effect, because the file has a header", "names", hint=hint
+        )
     seen: set[str] = set()
     for number, name in enumerate(names):
         if not name.strip() or UNPRINTABLE.search(name):
             message = f"{show(name)} can't be the name of a column"
             hint = "write a name that is not empty and has no control characters"
-            part.complain("E107", message, hint, "names", number)
+            part.complain("E107", message, "names", number, hint=hint)
         elif name.casefold() in seen:
-            part.complain("E231", f"{show(name)} is named twice", "rename one", "names", number)
+            part.complain(
+                "E231", f"{show(name)} is named twice", "names", number, hint="rename one"
+            )
         seen.add(name.casefold())
     if not names:
-        part.complain("E229", "names is empty", "name every column", "names")
+        part.complain("E229", "names is empty", "names", hint="name every column")
     return names

@@ -82,7 +82,7 @@ def add_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
         if wrong := _find_wrong_condition(query, finished, _find_home(query, parts, "publish_if")):
             wrongs.setdefault(wrong[0].path, wrong)
     for home, code, message, hint in wrongs.values():
-        home.complain(code, message, hint, "publish_if")
+        home.complain(code, message, "publish_if", hint=hint)
     return tuple(_list_agreeing(finished, parts))
 
 
@@ -106,7 +106,7 @@ def _check_both(parts: Parts) -> None:
         if len(part.list_given(*SHOWING)) > 1:
             hint = 'keep one; "value >= 20" in publish_if says the same as hide_below = 20'
             part.complain(
-                "E111", "the query has both publish_if and hide_below", hint, "hide_below"
+                "E111", "the query has both publish_if and hide_below", "hide_below", hint=hint
             )
 
 
@@ -119,12 +119,12 @@ def _check_used(queries: Sequence[Query], parts: Parts) -> None:
                 _is_fitting(RULES[key], query) for query in tables
             ):
                 message = f"a {part.model.statistic} can't have `{key}`: {RULES[key].reason}"
-                part.complain("E260", message, "leave it out", key)
+                part.complain("E260", message, key)
     for key in parts.postprocess.list_given(*KEYS):
         rule = RULES[key]
         if queries and not any(_is_fitting(rule, query) for query in queries):
             message = f"no query of the spec can have `{key}`: {rule.reason}"
-            parts.postprocess.complain("E260", message, "leave it out", key, at="key")
+            parts.postprocess.complain("E260", message, key, at="key")
 
 
 def _is_fitting(rule: Rule, query: Query) -> bool:
@@ -217,12 +217,12 @@ def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     section = parts.postprocess
     if section.model.consistent and groups and not together:
         message = "consistent has no effect: no two tables count the same records"
-        section.complain("E262", message, _write_agreement_hint(queries), "consistent")
+        section.complain("E262", message, "consistent", hint=_write_agreement_hint(queries))
     for query in alone:
         own = _find_own(query, parts)
         if own is not None and own.model.consistent:
             message = f"no other table counts the same records as {show(query.name)}"
-            own.complain("E262", message, _write_agreement_hint(queries), "consistent")
+            own.complain("E262", message, "consistent", hint=_write_agreement_hint(queries))
     for members in together:
         _check_group(members, parts)
     lone = {query.name for query in alone}
@@ -263,7 +263,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         message = "tables that agree must have the same nonnegative and integer"
         names = word(join_names([query.name for query in members]))
         hint = f"write both in [postprocess], or the same in {names}"
-        home.complain("E262", message, hint, "consistent")
+        home.complain("E262", message, "consistent", hint=hint)
     try:
         build_scheme([frozenset(table) for table in axes])
     except Circle as circle:
@@ -272,7 +272,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         tables = word(join_names(sets))
         message = f"the tables {tables} overlap in a circle, so they can't be made to agree"
         hint = f"leave one out, or add a table by all of {word(join_names(columns))}"
-        home.complain("E262", message, hint, "consistent")
+        home.complain("E262", message, "consistent", hint=hint)
     open_columns = {
         group.column
         for query in members
@@ -286,10 +286,5 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         names = word(join_names(sorted(map(show, open_columns))))
         why = f"records with undeclared values or nulls of {names} are in one and not in the other"
     if why:
-        hint = (
-            "consistent assumes that the tables have the same records: declare other and nulls, "
-            "or be "
-            "sure that all are declared; the report states if totals differ by more than noise"
-        )
         message = f"tables of {first.name} and {last.name} may not have the same records: {why}"
-        home.warn("W220", message, hint, "consistent")
+        home.warn("W220", message, "consistent")

@@ -52,7 +52,7 @@ def _read_labels(part: Part[ColumnSection], column: Column | None) -> dict[str, 
         if keys and normalize(key) not in spelt:
             hint = suggest_word(text, keys, f"there are {format_count(len(keys), 'key')}")
             message = f"{show(text)} is not a key of the column"
-            part.complain("E280", message, hint, "labels", text, at="key")
+            part.complain("E280", message, "labels", text, hint=hint, at="key")
         by_key[key] = label
     _check_apart(part, by_key, keys or tuple(by_key))
     return by_key
@@ -77,7 +77,7 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
         first = read.setdefault(normalize(label).casefold(), key)
         if first != key:
             message = f"keys {show(first)} and {show(key)} would both be shown as {show(label)}"
-            part.complain("E280", message, "give each its own label", "labels")
+            part.complain("E280", message, "labels", hint="give each its own label")
             return
 
 
@@ -91,7 +91,7 @@ def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, Col
     for key in keys if statistic is not None and statistic.names else ():
         if key != "title":
             message = f"a {model.statistic} can't have `{key}`: it publishes names, not numbers"
-            part.complain("E281", message, "leave it out", key)
+            part.complain("E281", message, key, hint="leave it out")
     title = None if model.title is None else fill_period(model.title, period)
     decimals = 0 if by_state and model.decimals is None else model.decimals  # counts of fields
     return model.name, ColumnNames(title, model.unit, decimals)
@@ -108,5 +108,5 @@ def _read_tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:
                 name, tables, f"tables are named by_<column>, or as table = {show('...')} says"
             )
             message = f"the release has no table {show(name)}"
-            parts.output.complain("E280", message, hint, "titles", name, at="key")
+            parts.output.complain("E280", message, "titles", name, hint=hint, at="key")
     return titles

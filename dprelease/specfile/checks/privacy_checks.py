@@ -37,20 +37,20 @@ def check_unit(parts: Parts, data: Data | None) -> None:
         for key in part.list_given("unit_column", "bounding"):
             hint = 'unit = "column" protects all rows of one unit; otherwise leave it out'
             part.complain(
-                "E111", f"{key} has no effect, because the unit is a row", hint, key, at="key"
+                "E111", f"{key} has no effect, because the unit is a row", key, hint=hint, at="key"
             )
     if model.unit != "column":
         return
     if model.unit_column is not None:
         _check_column(model.unit_column, parts.columns, data, part)
     elif part.is_sound("unit_column"):
-        part.complain("E110", 'unit = "column" needs `unit_column`', _COLUMN_HINT, "unit")
+        part.complain("E110", 'unit = "column" needs `unit_column`', "unit", hint=_COLUMN_HINT)
     if model.bounding is None and part.is_sound("bounding"):
         hint = _BOUNDING_HINT if grouped else _ROWS_HINT
-        part.complain("E110", 'unit = "column" needs [privacy.bounding]', hint, "unit")
+        part.complain("E110", 'unit = "column" needs [privacy.bounding]', "unit", hint=hint)
     if model.bounding is not None and model.bounding.max_groups_per_unit is None and grouped:
         message = "[privacy.bounding] has no `max_groups_per_unit`"
-        part.complain("E110", message, _GROUPS_HINT, "bounding", at="key")
+        part.complain("E110", message, "bounding", hint=_GROUPS_HINT, at="key")
 
 
 def read_bounding(section: BoundingSection | None, *, grouped: bool) -> Bounding | None:
@@ -78,7 +78,7 @@ def _check_column(
     same = next((column for column in columns if column.casefold() == name.casefold()), None)
     if same is not None:
         message, hint = f"column {show(name)} is not declared", f"did you mean {show(same)}?"
-        part.complain("E216", message, hint, "unit_column")
+        part.complain("E216", message, "unit_column", hint=hint)
         return
     check_in_file(name, data.source if data is not None else None, part, "unit_column")
 
@@ -90,17 +90,15 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
     """
     privacy, model = parts.privacy, parts.privacy.model
     if model.epsilon is not None and model.rho is not None:
-        privacy.complain(
-            "E224", "[privacy] states both epsilon and rho as the total", "keep one of them", "rho"
-        )
+        privacy.complain("E224", "[privacy] states both epsilon and rho as the total", "rho")
     if model.rho is not None and model.accounting == "pure":
         hint = 'write accounting = "auto", or a total epsilon'
-        privacy.complain("E224", "rho is not a pure budget", hint, "rho")
+        privacy.complain("E224", "rho is not a pure budget", "rho", hint=hint)
     in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
     if in_rho and model.epsilon is None and model.delta == 0:
         message = "rho needs a delta above 0, at which it implies an epsilon"
         hint = "state a delta, or leave it out for 1e-6; for a delta of 0, state budgets in epsilon"
-        privacy.complain("E224", message, hint, "delta")
+        privacy.complain("E224", message, "delta", hint=hint)
     for number, query in enumerate(parts.queries):
         _check_terms(query)
         _check_mechanism(query, privacy)
@@ -109,9 +107,8 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
         )
         sound = privacy.is_sound("epsilon", "rho") and query.is_sound("epsilon", "rho", "accuracy")
         if number not in paid_places and not keys and sound:
-            hint = "state epsilon or rho in [privacy], or epsilon, rho or accuracy in this query"
             message = "the query has no budget, and [privacy] has no total to share"
-            query.complain("E223", message, hint, at="key")
+            query.complain("E223", message, at="key")
 
 
 def _check_terms(query: Part[QuerySection]) -> None:
@@ -122,28 +119,30 @@ def _check_terms(query: Part[QuerySection]) -> None:
             "a query states only one of: epsilon, rho, an accuracy, or its weight in the rest of "
             "the total"
         )
-        query.complain("E224", f"the query states both {keys[0]} and {extra}", hint, extra)
+        query.complain("E224", f"the query states both {keys[0]} and {extra}", extra, hint=hint)
     if model.delta is None:
         return
     if model.mechanism == "laplace" and model.delta > 0:
         hint = "leave delta out, or use the gaussian mechanism"
-        query.complain("E225", "Laplace noise needs no delta", hint, "delta")
+        query.complain("E225", "Laplace noise needs no delta", "delta", hint=hint)
     elif model.rho is not None:
-        query.complain("E224", "the query states both rho and delta", "rho needs no delta", "delta")
+        query.complain(
+            "E224", "the query states both rho and delta", "delta", hint="rho needs no delta"
+        )
     elif model.epsilon is None and model.mechanism != "gaussian" and query.is_sound("epsilon"):
-        query.complain("E224", "a delta needs an epsilon", "state epsilon as well", "delta")
+        query.complain("E224", "a delta needs an epsilon", "delta", hint="state epsilon as well")
 
 
 def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -> None:
     model, total = query.model, privacy.model
     if total.accounting == "pure" and model.rho is not None:
         hint = 'state epsilon, or accounting = "auto"'
-        query.complain("E224", "rho is not a pure budget", hint, "rho")
+        query.complain("E224", "rho is not a pure budget", "rho", hint=hint)
     statistic = STATISTICS.get(model.statistic or "")
     if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
         message = f"{model.statistic} can't use the {model.mechanism} mechanism"
         query.complain(
-            "E235", message, f"use {join_quoted(statistic.keys.mechanisms)}", "mechanism"
+            "E235", message, "mechanism", hint=f"use {join_quoted(statistic.keys.mechanisms)}"
         )
         return
     if model.mechanism != "gaussian":
@@ -151,8 +150,8 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
     if total.accounting == "pure":
         message = 'accounting = "pure" does not allow Gaussian noise'
         hint = 'write mechanism = "laplace", or accounting = "auto"'
-        query.complain("E225", message, hint, "mechanism")
+        query.complain("E225", message, "mechanism", hint=hint)
     has_delta = model.delta or total.delta or model.rho is not None or total.rho is not None
     if not has_delta and query.is_sound("delta", "rho") and privacy.is_sound("delta", "rho"):
         hint = "state a delta above 0 here or in [privacy], or rho"
-        query.complain("E225", "Gaussian noise needs a delta or rho", hint, "mechanism")
+        query.complain("E225", "Gaussian noise needs a delta or rho", "mechanism", hint=hint)

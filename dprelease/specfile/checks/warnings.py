@@ -30,14 +30,12 @@ def check_usage(parts: Parts, data: Data | None) -> None:
     if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
         message = f"the registry of deployments does not list the sector {show(sector)}"
         hint = f"use {join_quoted(SECTORS)}; otherwise the entry states yours in a note"
-        parts.release.warn("W217", message, hint, "sector")
+        parts.release.warn("W217", message, "sector", hint=hint)
     privacy = parts.privacy
     if privacy.model.unit_description is None and privacy.is_sound("unit_description"):
         people = privacy.model.unit == "column"
         message = f"the spec does not say what one {'unit' if people else 'row'} stands for"
-        privacy.warn(
-            "W202", message, 'write, for example, unit_description = "one employee"', at="key"
-        )
+        privacy.warn("W202", message, at="key")
     _check_unit(parts)
     for part in parts.columns.values():
         _check_source(part)
@@ -58,8 +56,7 @@ def _check_unit(parts: Parts) -> None:
             "units are compared as doubles: values that differ only after the 15th digit count as "
             "one unit"
         )
-        hint = 'declare the unit column as type = "integer" or "string"'
-        parts.privacy.warn("W218", message, hint, "unit_column")
+        parts.privacy.warn("W218", message, "unit_column")
 
 
 def _is_known(sector: str) -> bool:
@@ -78,13 +75,11 @@ def _check_deltas(parts: Parts) -> None:
     for part, delta, keys in deltas:
         if delta and delta > LARGE_DELTA:
             message = "delta is large: with that probability nothing is promised"
-            part.warn(
-                "W207", message, "choose a delta far below 1 divided by the number of rows", *keys
-            )
+            part.warn("W207", message, *keys)
     capped = parts.ledger.model.delta_cap is not None or not parts.ledger.is_sound("delta_cap")
     if any(delta for _, delta, _ in deltas) and not capped:
         message = "the spec has no delta_cap: the deltas of this dataset are not limited"
-        parts.ledger.warn("W206", message, "agree on a cap and write it in [ledger]", at="key")
+        parts.ledger.warn("W206", message, at="key")
 
 
 def _check_source(part: Part[ColumnSection]) -> None:
@@ -94,8 +89,7 @@ def _check_source(part: Part[ColumnSection]) -> None:
     if declared and model.source is None and not exempt and part.is_sound("source"):
         noun = {"lower": "bounds", "keys_file": "keys"}.get(declared[0], declared[0])
         message = f"the spec does not say where the {noun} of {show(part.path[-1])} come from"
-        hint = 'write source = "public: ..."; values read from the data itself would reveal data'
-        part.warn("W203", message, hint, at="key")
+        part.warn("W203", message, at="key")
 
 
 def _check_keys(part: Part[ColumnSection], dialect: Dialect) -> None:
@@ -111,7 +105,9 @@ def _check_keys(part: Part[ColumnSection], dialect: Dialect) -> None:
             why, hint = "strip removes its blanks", "remove the blanks from the key"
         else:
             continue
-        part.warn("W205", f"no record can match the key {show(key)}: {why}", hint, "keys", number)
+        part.warn(
+            "W205", f"no record can match the key {show(key)}: {why}", "keys", number, hint=hint
+        )
 
 
 LARGE = 1_000
@@ -120,7 +116,6 @@ LARGE = 1_000
 
 _ROWS, _GROUPS = "max_rows_per_unit", "max_groups_per_unit"
 _WITHIN = "max_rows_per_unit_per_group"
-_USUAL = "1 to 5 are usual; further rows are left out; never choose by looking at the data"
 
 
 class _Bounds(NamedTuple):
@@ -148,9 +143,9 @@ class _Bounds(NamedTuple):
             self.rows, self.count_groups_in(cells) * min(self.within or self.rows, self.rows)
         )
 
-    def warn(self, code: str, message: str, hint: str, *keys: str, at: Spot = "value") -> None:
+    def warn(self, code: str, message: str, *keys: str, hint: str = "", at: Spot = "value") -> None:
         """Warn of a bound, or of all."""
-        self.part.warn(code, message, hint, "bounding", *keys, at=at)
+        self.part.warn(code, message, "bounding", *keys, hint=hint, at=at)
 
 
 def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
@@ -165,12 +160,12 @@ def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
             f"{rows:,} rows of one unit can be in a table of records: each has 1/{rows:,} of the "
             "table's epsilon, which leaves almost no information"
         )
-        part.warn("W213", message, _USUAL, "bounding", _ROWS)
+        part.warn("W213", message, "bounding", _ROWS)
     if not queries:
         for key in (_GROUPS, _WITHIN) if records else ():
             if getattr(section, key) is not None:
                 message = f"{key} has no effect: without a [[query]] the spec has no groups"
-                part.warn("W216", message, "leave it out", "bounding", key)
+                part.warn("W216", message, "bounding", key)
         return
     if rows is None or groups is None:
         return
@@ -196,14 +191,11 @@ def _does_nothing(bounds: _Bounds) -> bool:
         return False
     if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
         message = "no query is affected by these bounds: each counts a unit once, in a single group"
-        hint = (
-            "write 1 for both, as no larger number has an effect; raise them when a query needs it"
-        )
-        bounds.warn("W214", message, hint, at="key")
+        bounds.warn("W214", message, at="key")
         return True
     if bounds.within is not None:
         message = f"{_WITHIN} has no effect: every query counts a unit once in each group"
-        bounds.warn("W214", message, "leave it out", _WITHIN)
+        bounds.warn("W214", message, _WITHIN, hint="leave it out")
     return False
 
 
@@ -216,10 +208,12 @@ def _warn_about_groups(bounds: _Bounds) -> None:
     hint = f"write {_GROUPS} = {rows}, which has the same effect"
     if rows == bounds.rows:
         message = f"{message}: {_count(rows, 'row')} can't be in more than {_count(rows, 'group')}"
-        bounds.warn("W209", message, f"{hint}; or raise {_ROWS}, which needs more noise", _GROUPS)
+        bounds.warn(
+            "W209", message, _GROUPS, hint=f"{hint}; or raise {_ROWS}, which needs more noise"
+        )
     else:
         message = f"{message}: no table has more than {_count(rows, 'group')}"
-        bounds.warn("W212", message, hint, _GROUPS)
+        bounds.warn("W212", message, _GROUPS, hint=hint)
 
 
 def _warn_about_rows(bounds: _Bounds) -> None:
@@ -230,8 +224,7 @@ def _warn_about_rows(bounds: _Bounds) -> None:
             f"{_WITHIN} = {bounds.within:,} can't be reached: at most "
             f"{_count(bounds.rows, 'row')} of one unit count in total"
         )
-        hint = f"leave it out, which has the same effect; or write less than {_ROWS}"
-        bounds.warn("W210", message, hint, _WITHIN)
+        bounds.warn("W210", message, _WITHIN)
         return
     reach = bounds.reach(bounds.cells)
     if reach < bounds.rows and not bounds.records:
@@ -241,7 +234,7 @@ def _warn_about_rows(bounds: _Bounds) -> None:
             f"{_count(bounds.within, 'row')} hold {reach:,}, and the noise covers that many"
         )
         hint = f"{_ROWS} = {reach} needs the same noise; or raise {_WITHIN}, which needs more"
-        bounds.warn("W211", message, hint, _ROWS)
+        bounds.warn("W211", message, _ROWS, hint=hint)
 
 
 def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
@@ -256,12 +249,12 @@ def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
         message = (
             f"{rows:,} rows of one unit can count in a table, and the noise has to hide all of them"
         )
-        bounds.warn("W213", f"{message}: {_describe_noise(rows, bounds)}", _USUAL, _ROWS)
+        bounds.warn("W213", f"{message}: {_describe_noise(rows, bounds)}", _ROWS)
     elif groups > LARGE:
         message = (
             f"one unit can count in {groups:,} groups, and the noise has to hide it in all of them"
         )
-        bounds.warn("W213", f"{message}: {_describe_noise(groups, bounds)}", _USUAL, _GROUPS)
+        bounds.warn("W213", f"{message}: {_describe_noise(groups, bounds)}", _GROUPS)
 
 
 def _describe_noise(size: int, bounds: _Bounds) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.errors import Complaint, ExitCode, Failure, Place, find_remedy
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show, suggest_word
 from dprelease.specfile.complaints.places import Marks, Path, format_path
 
@@ -73,9 +73,7 @@ class Reporter:
         complaints = sorted(dict.fromkeys(self.complaints), key=_order)
         if len(complaints) > MOST_SHOWN:
             rest = len(complaints) - MOST_SHOWN
-            complaint = Complaint(
-                MORE, f"{rest} more complaints are not shown", "correct these first"
-            )
+            complaint = Complaint(MORE, f"{rest} more complaints are not shown")
             complaints = [*complaints[:MOST_SHOWN], complaint]
         raise Failure(ExitCode.SPEC, complaints)
 
@@ -88,10 +86,10 @@ def _order(complaint: Complaint) -> tuple[int, int, str]:
 class Refused(Exception):
     """A value that can't be used: message, remedy, complaint code, and the key if it is clear."""
 
-    def __init__(self, message: str, hint: str, code: str = "E205", key: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", code: str = "E205", key: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or find_remedy(code)
         self.code = code
         self.key = key
 

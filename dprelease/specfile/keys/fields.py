@@ -115,11 +115,7 @@ def read_licence(value: object) -> str:
     close = usual.get(re.sub(r"[\s_]+", "-", checked.strip()).casefold())
     if re.fullmatch(LICENCE, checked) and close in {None, checked}:
         return checked
-    hint = (
-        f"write {show(close)}"
-        if close
-        else 'write, for example, licence = "CC-BY-4.0", or an https address'
-    )
+    hint = f"write {show(close)}" if close else ""
     raise Refused(f"{show(checked)} is neither an SPDX identifier nor a URL", hint, "E282")
 
 
@@ -127,11 +123,7 @@ def read_safe_name(value: object) -> str:
     """Read a name that is safe as a file name on every system."""
     checked = read_option(value)
     if not SAFE_NAME.fullmatch(checked) or ".." in checked or _DEVICES.fullmatch(checked):
-        raise Refused(
-            f"{show(checked)} is not safe as a file name",
-            "use 1 to 100 of A-Z, a-z, 0-9, - and _ (and single dots inside)",
-            "E106",
-        )
+        raise Refused(f"{show(checked)} is not safe as a file name", code="E106")
     return checked
 
 

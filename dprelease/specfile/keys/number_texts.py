@@ -76,8 +76,7 @@ def read_probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
     number = read_exact(value, "E204")
     if not 0 <= number < 1:
-        hint = "delta is a probability far below 1 divided by the number of records, such as 1e-9"
-        raise Refused(f"delta {show(value)} is not in [0, 1)", hint, "E204")
+        raise Refused(f"delta {show(value)} is not in [0, 1)", code="E204")
     return number
 
 
@@ -130,19 +129,13 @@ def read_interval(value: object) -> Fraction:
     number = read_exact(value)
     if not LEAST_INTERVAL <= number <= MOST_INTERVAL:
         message = f"interval {show(number)} is not between 0.5 and 0.999999"
-        raise Refused(
-            message,
-            "write, for example, interval = 0.95, which covers 95 in 100 draws of the noise",
-            "E230",
-        )
+        raise Refused(message, code="E230")
     return number
 
 
 def bound(value: object) -> int:
     """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
-    return _read_whole(
-        value, MAX_BOUND, "E236", "write the most that one unit may count for, such as 4"
-    )
+    return _read_whole(value, MAX_BOUND, "E236")
 
 
 def record_lines(value: object) -> int:
@@ -204,7 +197,7 @@ def _read_list(value: object, code: str) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _read_whole(value: object, limit: int, code: str, hint: str) -> int:
+def _read_whole(value: object, limit: int, code: str, hint: str = "") -> int:
     number = read_exact(value, code)
     if number.denominator != 1 or number < 1:
         raise Refused(f"{show(value)} is not a whole number of at least 1", hint, code)

@@ -256,13 +256,13 @@ class Part(NamedTuple, Generic[SectionType]):
         return value
 
     def complain(
-        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+        self, code: str, message: str, *keys: str | int, hint: str = "", at: Spot = "value"
     ) -> None:
         """Note a mistake at a key of the section, or at the section."""
         self.reporter.complain(code, message, (*self.path, *keys), hint, at)
 
     def warn(
-        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+        self, code: str, message: str, *keys: str | int, hint: str = "", at: Spot = "value"
     ) -> None:
         """Note something that works but deserves a second look."""
         self.reporter.warn(code, message, (*self.path, *keys), hint, at)

@@ -81,10 +81,10 @@ def _check_top(tree: Mapping[str, object], reporter: Reporter) -> None:
     version = tree.get("schema", 1)
     if isinstance(version, bool) or version != 1:
         message = f"this version supports schema 1, not {show(version)}"
-        reporter.complain("E109", message, ("schema",), "write schema = 1")
+        reporter.complain("E109", message, ("schema",))
     for key in tree:
         if key in _LATER_SECTIONS:
-            reporter.complain("E104", f"[[{key}]] is {NOT_YET}", (key,), "leave it out", "key")
+            reporter.complain("E104", f"[[{key}]] is {NOT_YET}", (key,), at="key")
         elif key not in (*_SECTIONS, "schema"):
             hint = _suggest(key, _SECTIONS, reporter)
             reporter.complain("E102", f"unknown section {show(key)}", (key,), hint, "key")

@@ -86,21 +86,19 @@ def _read(file: str, opened: IO[bytes] | None) -> bytes:
         unread = ("the spec can't be read", "check the path of the spec")
         _fail(Place(file, 1, 1), "E007", *_UNREAD.get(type(problem), unread))
     if len(content) > MAX_BYTES:
-        hint = "move long lists to a keys_file or a candidates_file"
-        _fail(Place(file, 1, 1), "E008", f"the spec is larger than {MAX_BYTES} bytes", hint)
+        _fail(Place(file, 1, 1), "E008", f"the spec is larger than {MAX_BYTES} bytes")
     return content
 
 
 def _decode(file: str, content: bytes) -> str:
     if content.startswith(_BOMS):
-        message = "the spec starts with a byte order mark"
-        _fail(Place(file, 1, 1), "E006", message, "save it as UTF-8 without a byte order mark")
+        _fail(Place(file, 1, 1), "E006", "the spec starts with a byte order mark")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
         place = Place(file, *_find_spot(before, len(before)))
-        _fail(place, "E005", "the spec is not UTF-8 here", "save it as UTF-8")
+        _fail(place, "E005", "the spec is not UTF-8 here")
 
 
 def _parse(file: str, text: str) -> Mapping[str, object]:
@@ -114,8 +112,7 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
         # Python refuses to read integers of thousands of digits.
         match = re.search(_LONG_INTEGER, text)
         spot = _find_spot(text, match.start()) if match else (1, 1)
-        message = "this number has too many digits"
-        _fail(Place(file, *spot), "E003", message, "write fewer digits; no quantity needs so many")
+        _fail(Place(file, *spot), "E003", "this number has too many digits")
 
 
 def _has_more_keys(tree: Mapping[str, object], limit: int) -> bool:
@@ -138,13 +135,7 @@ def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:
     if error.msg.startswith(_TWICE):
         start = _find_statement(doc, at, error.msg)
         key = doc[start:].split("\n", 1)[0].split("=", 1)[0].strip()
-        hint = "keep one of them; write all keys of a section under one header"
-        _fail(
-            Place(file, *_find_spot(doc, start)),
-            "E002",
-            f"{show(key)} is defined twice",
-            hint,
-        )
+        _fail(Place(file, *_find_spot(doc, start)), "E002", f"{show(key)} is defined twice")
     line_start = doc.rfind("\n", 0, at) + 1
     before = doc[line_start:at]
     rest = doc[at:].split("\n", 1)[0].strip()
@@ -191,9 +182,8 @@ def _find_spot(text: str, at: int) -> tuple[int, int]:
 
 
 def _refuse_depth(place: Place) -> NoReturn:
-    message = f"values or keys are nested more than {MAX_DEPTH} levels deep"
-    _fail(place, "E004", message, "a spec needs four")
+    _fail(place, "E004", f"values or keys are nested more than {MAX_DEPTH} levels deep")
 
 
-def _fail(place: Place, code: str, message: str, hint: str) -> NoReturn:
+def _fail(place: Place, code: str, message: str, hint: str = "") -> NoReturn:
     raise Failure(ExitCode.SPEC, Complaint(code, message, hint, place)) from None

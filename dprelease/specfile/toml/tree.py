@@ -28,7 +28,7 @@ def copy_tree(value: object, depth: int = 0) -> object:
     is deeper than any spec, cyclic ones included (E004), a key that is not a text (E103).
     """
     if depth > MAX_DEPTH:
-        raise Refused("the spec is nested too deep", "a spec needs four levels", "E004")
+        raise Refused("the spec is nested too deep", code="E004")
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise Refused("a key of the spec is not a text", "write it as a text", "E103")

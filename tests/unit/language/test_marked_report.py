@@ -181,7 +181,7 @@ def test_warnings_of_a_spec_are_told_in_the_language():
     with language.use_language("de"):
         (told,) = word_warnings(plan)
     assert told == f"query[1].delta: {language.load_catalogue('de')['warnings.large_delta']} (W207)"
-    codes = tomli.loads((ROOT / "dprelease" / "cli" / "codes.toml").read_text())
+    codes = tomli.loads((ROOT / "dprelease" / "codes.toml").read_text())
     of_specs = set(re.findall(r"\bW2\d\d\b", str(codes)))
     assert {f"W{number}" for number in OF_SPEC} == of_specs
 

@@ -79,7 +79,7 @@ def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
 
 @pytest.mark.parametrize("made", [column("integer", [10**76]), column("number", [10**400])])
 def test_what_no_type_holds_fails_with_a_remedy(made: OutputColumn) -> None:
-    with pytest.raises(Failure, match=r"E804 .*hint: write format") as refused:
+    with pytest.raises(Failure, match=r"E804 .*hint: write `format") as refused:
         write_parquet(OutputTable("t", (made,)))
     assert refused.value.exit_code is ExitCode.AFTER_CHARGE
 

@@ -217,7 +217,7 @@ def test_alone_add_remove_is_taken_as_replace_one_with_a_word(release):
     (warning,) = made.warnings
     assert (warning.code, warning.key) == ("W215", "privacy.adjacency")
     assert (warning.place.line, warning.place.column) == (9, 13)
-    assert warning.hint == 'write adjacency = "replace-one"'
+    assert warning.hint == 'write `adjacency = "replace-one"`'
     assert replace(made, warnings=()) == release()
 
 

@@ -79,7 +79,7 @@ def test_what_cannot_be_weighted_says_so_or_is_refused(statistic: str) -> None:
     query = {"statistic": statistic} | NEEDS.get(statistic, {})
     code, said = told(query=query)
     assert code == "E265"
-    assert "weight_by_survey = false counts each record once" in said
+    assert "`weight_by_survey = false`, which counts each record once" in said
     made = survey(query | {"weight_by_survey": False})
     assert {query.survey_weight for query in made.queries} == {None}
 

@@ -70,7 +70,9 @@ def _build_column(
     if model.bins is not None:
         values = model.bins
         if part.list_given("keys", "keys_file"):
-            part.complain("E111", "the column has both keys and bins", "keep one of them", "bins")
+            part.complain(
+                "E111", "the column has both keys and bins", "bins", hint="keep one of them"
+            )
         edges = part.attempt(lambda: read_bins(kind, values), "bins")
     groups = part.list_given("keys", "keys_file", "bins")
     keyless = not groups and part.is_sound("keys", "keys_file", "bins")
@@ -94,7 +96,7 @@ def _read_keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tup
     inline, file = part.model.keys, part.model.keys_file
     if inline is not None and file is not None:
         part.complain(
-            "E111", "the column has both keys and keys_file", "keep one of them", "keys_file"
+            "E111", "the column has both keys and keys_file", "keys_file", hint="keep one of them"
         )
 
     def complain(position: int, refused: Refused) -> None:
@@ -120,7 +122,7 @@ def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str
     if other is not None and column.keys is None and column.edges is None:
         if keyless:
             hint = "declare keys, keys_file or bins, or leave other out"
-            part.complain("E212", "other needs keys or bins", hint, "other")
+            part.complain("E212", "other needs keys or bins", "other", hint=hint)
         return None
     alike = (
         _find_spelling(other, column.keys or write_bin_labels(column.edges or ()))
@@ -131,7 +133,7 @@ def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str
         return other
     same = "" if alike == other else f" ({ENCODED})"
     message = f"other {show(other)} is also a key{same}"
-    part.complain("E212", message, "choose a label that is not a key", "other")
+    part.complain("E212", message, "other")
     return None
 
 
@@ -181,12 +183,12 @@ def _check_names(parts: Mapping[str, Part[ColumnSection]]) -> None:
         if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
             message = f"{show(name)} can't be the name of a column"
             hint = f"use 1 to {_LONGEST_NAME} characters, none of them a control character"
-            part.complain("E107", message, hint, at="key")
+            part.complain("E107", message, hint=hint, at="key")
         first = seen.setdefault(name.casefold(), name)
         if first != name:
             message = f"columns {show(first)} and {show(name)} differ only in case"
             hint = "rename one in the data: databases treat them as the same name"
-            part.complain("E231", message, hint, at="key")
+            part.complain("E231", message, hint=hint, at="key")
 
 
 def check_declared(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
@@ -204,7 +206,7 @@ def check_in_file(
     if names and name not in names:
         message = f"column {show(name)} is not among the names of [data]"
         hint = suggest_word(name, names, "add it there in its place")
-        part.complain("E216", message, hint, *keys, at=at)
+        part.complain("E216", message, *keys, hint=hint, at=at)
 
 
 _LONGEST = 80  # of a header that is shown
@@ -221,5 +223,5 @@ def find_column(
         header = format_path(("columns", name))
         declare = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
         hint = suggest_word(name, columns, declare)
-        part.complain("E216", f"column {show(name)} is not declared", hint, *keys)
+        part.complain("E216", f"column {show(name)} is not declared", *keys, hint=hint)
     return columns.get(name)

@@ -189,7 +189,7 @@ def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
     for before, after in pairwise(edges):
         if build_sort_key(kind, before) >= build_sort_key(kind, after):
             message = f"the edges do not increase: {after} comes after {before}"
-            raise Refused(message, "write them from the smallest to the largest, once each", "E213")
+            raise Refused(message, code="E213")
     return edges
 
 
@@ -239,7 +239,7 @@ def _require_unique(
         if compared in texts:
             wrong += 1
             same = f" ({ENCODED})" if texts[compared] != text else ""
-            complain(position, Refused(f"{show(text)} is declared twice{same}", "keep one", "E211"))
+            complain(position, Refused(f"{show(text)} is declared twice{same}", code="E211"))
             continue
         texts[compared] = text
     return tuple(texts.values())

@@ -30,7 +30,7 @@ def read_expression(
         _check_joined(text, types, part, *keys)
     except ExpressionError as error:
         spot = f" (at character {error.offset + 1})" if error.offset else ""
-        part.complain("E215", f"{error.message}{spot}", error.hint, *keys)
+        part.complain("E215", f"{error.message}{spot}", *keys, hint=error.hint)
         return None
     return expression
 
@@ -52,9 +52,9 @@ def _check_joined(
             f"with this expression, the expressions of the spec join {sum(joined.values()):,} "
             "texts, "
             "intermediate results included",
-            f"the limit for all together is {MOST_PIECES}: join fewer columns, or make two "
-            "releases",
             *keys,
+            hint=f"the limit for all together is {MOST_PIECES}: join fewer columns, or make two "
+            "releases",
         )
 
 
@@ -71,6 +71,6 @@ def read_score(
     if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
         message = f"a score must be a number, but this is {kind.value if kind else 'null'}"
         hint = "CASE WHEN ... THEN 1 ELSE 0 END turns a condition into a number"
-        part.complain("E215", message, hint, "score")
+        part.complain("E215", message, "score", hint=hint)
         return None
     return expression, kind

@@ -23,7 +23,10 @@ def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None,
     if kind is ColumnType.BOOLEAN or kind not in NUMERIC_TYPES:
         for key in keys:
             part.complain(
-                "E209", f"a {kind.value} column can't have `{key}`", _suggest_instead(kind), key
+                "E209",
+                f"a {kind.value} column can't have `{key}`",
+                key,
+                hint=_suggest_instead(kind),
             )
         return (Grid(Fraction(1), 0, 1) if kind is ColumnType.BOOLEAN else None), False
     if not keys or not part.is_sound(*_KEYS):
@@ -31,7 +34,7 @@ def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None,
     if model.lower is None or model.upper is None:
         missing = " and ".join(key for key in ("lower", "upper") if key not in keys)
         hint = "declare both, from a public rule"
-        part.complain("E111", f"{keys[0]} needs {missing}", hint, keys[0])
+        part.complain("E111", f"{keys[0]} needs {missing}", keys[0], hint=hint)
         return None, False
     lower = part.attempt(lambda: read_exact(model.lower), "lower")
     upper = part.attempt(lambda: read_exact(model.upper), "upper")
@@ -64,12 +67,7 @@ def make_grid(
     """
     if lower >= upper:
         message = f"lower {show_fraction(lower)} is not below upper {show_fraction(upper)}"
-        raise Refused(
-            message,
-            "lower must be smaller than upper: they are the bounds to which values are clamped",
-            "E206",
-            "lower",
-        )
+        raise Refused(message, code="E206", key="lower")
     if kind is ColumnType.INTEGER:
         _check_whole(lower, upper, step)
     chosen = step is None
@@ -90,9 +88,8 @@ def make_grid(
     if grid.magnitude > LARGEST_STEPS:
         raise Refused(
             f"the bounds are more than 2^53 - 1 steps of {show_fraction(step)} away from 0",
-            "declare a larger step or narrower bounds, or subtract a constant in an expression",
-            "E208",
-            "upper" if chosen else "step",
+            code="E208",
+            key="upper" if chosen else "step",
         )
     return grid, chosen
 

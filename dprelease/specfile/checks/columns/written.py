@@ -33,7 +33,7 @@ def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bo
     elif key == "format" and source is not None and source.format != "csv":
         why = "format is for texts in CSV, but this file has types"
     if why:
-        part.complain("E111", why, "leave it out", key, at="key")
+        part.complain("E111", why, key, hint="leave it out", at="key")
     return not why
 
 
@@ -46,24 +46,24 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
     if of_texts and (form is None or (pattern is not None and not pattern.zoned)):
         message = "zone needs %z in `format`: the texts don't give a time zone offset"
         hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
-        part.complain("E111", message, hint, "zone", at="key")
+        part.complain("E111", message, "zone", hint=hint, at="key")
     # Imported here for start-up: most specs have none.
     from zoneinfo import available_timezones
 
     zones = available_timezones()  # none, on a machine that has no list
     if zones and zone not in zones:
         hint = suggest_word(zone, sorted(zones), 'for example "Europe/Berlin"')
-        part.complain("E254", f"{show(zone)} is not a time zone", hint, "zone")
+        part.complain("E254", f"{show(zone)} is not a time zone", "zone", hint=hint)
 
 
 def _read_pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:
     try:
         pattern = parse_date_format(text)
     except DateFormatError as refused:
-        part.complain("E254", refused.message, refused.hint, "format")
+        part.complain("E254", refused.message, "format", hint=refused.hint)
         return None
     if kind is ColumnType.TIMESTAMP and not pattern.clock:
         message = "the format of a timestamp lacks %H"
-        part.complain("E254", message, 'add "%H:%M:%S", or write type = "date"', "format")
+        part.complain("E254", message, "format", hint='add "%H:%M:%S", or write type = "date"')
         return None
     return pattern

@@ -48,10 +48,10 @@ class CandidateList:
         """Note what is wrong with a value; ``problem`` says it without the value."""
         self.wrong += 1
         if not self._lines:
-            self._part.complain("E234", refused.message, refused.hint, INLINE, position)
+            self._part.complain("E234", refused.message, INLINE, position, hint=refused.hint)
         elif self.wrong == 1:
             message = f"line {self._lines[position]} of the {FILE} {problem}"
-            self._part.complain("E234", message, refused.hint, FILE)
+            self._part.complain("E234", message, FILE, hint=refused.hint)
 
     @property
     def hopeless(self) -> bool:
@@ -64,12 +64,12 @@ def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     inline, file = query.part.value(CANDIDATES), query.part.value(CANDIDATES_FILE)
     if inline is not None and file is not None:
         query.part.complain(
-            "E111", f"the query has both {INLINE} and {FILE}", "keep one of them", FILE
+            "E111", f"the query has both {INLINE} and {FILE}", FILE, hint="keep one of them"
         )
     if inline:
         return CandidateList(query, inline)
     if inline is not None:
-        query.part.complain("E234", "candidates is empty", empty, INLINE)
+        query.part.complain("E234", "candidates is empty", INLINE, hint=empty)
         return None
     lists, name = query.context.lists, query.model.name or ""
     lines = query.part.attempt(lambda: lists.read(FILE, name, str(file), "E234"), FILE)
@@ -185,7 +185,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
     if CANDIDATE in {*query.context.columns, query.context.unit_column}:
         message = f'a column is named "{CANDIDATE}", the name of the candidate in score'
         hint = "derive that column under another name, or rename it"
-        query.part.complain("E231", message, hint, "score")
+        query.part.complain("E231", message, "score", hint=hint)
         return None
     score = None
     written = query.part.value(SCORE)
@@ -198,8 +198,8 @@ def read_best(query: SpecQuery) -> Candidates | None:
         query.part.complain(
             "E205",
             message,
-            "write the largest score that one record can add, a number above 0",
             "score_upper",
+            hint="write the largest score that one record can add, a number above 0",
         )
         upper = None
     if candidates is None or written is None:
@@ -214,7 +214,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
             f"the score does not use `{CANDIDATE}`, so all candidates would have the same score"
         )
         hint = f'write, for example, score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
-        query.part.complain("E215", message, hint, "score")
+        query.part.complain("E215", message, "score", hint=hint)
         return None
     return Candidates(texts, kind, score[0], grid) if grid is not None else None
 
@@ -234,5 +234,5 @@ def _choose_grid(query: SpecQuery, upper: Fraction, whole: bool) -> Grid | None:
         if refused.code == "E207":  # there is no lower bound to speak of
             message = f"score_step {show(step)} does not divide score_upper"
             hint = f"score_{hint}"
-        query.part.complain(refused.code, message, hint, key)
+        query.part.complain(refused.code, message, key, hint=hint)
         return None

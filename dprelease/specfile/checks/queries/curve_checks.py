@@ -47,7 +47,7 @@ def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts]
     for group in by or ():
         if group.private:
             message = f"{show(group.column)} has no public keys, but a density needs public groups"
-            query.part.complain("E202", message, _PUBLIC, "by")
+            query.part.complain("E202", message, "by", hint=_PUBLIC)
             by = None
     if columns is None or not query.part.is_sound("bandwidth", "points"):
         return None
@@ -60,7 +60,7 @@ def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts]
         return None
     if prod(len(group.labels) for group in by) * prod(map(len, points)) > MAX_CELLS:
         message = f"the groups and points make more than {MAX_CELLS} rows"
-        query.part.complain("E222", message, "fewer points, or fewer groups", "statistic")
+        query.part.complain("E222", message, "statistic", hint="fewer points, or fewer groups")
         return None
     return [
         _cut_grid(column, grid, BINS[number], bandwidth, tuple(values))
@@ -73,7 +73,7 @@ def _list_columns(query: SpecQuery) -> list[Column] | None:
     stated_keys = part.list_given("column", "columns")
     if len(stated_keys) == 2:
         hint = "column for a curve, columns for a surface over two"
-        part.complain("E111", "the density has both column and columns", hint, "columns")
+        part.complain("E111", "the density has both column and columns", "columns", hint=hint)
         return None
     if not stated_keys:
         query.note_missing("column", 'write column = "...", or columns = ["...", "..."]')
@@ -84,22 +84,22 @@ def _list_columns(query: SpecQuery) -> list[Column] | None:
     if stated_keys == ["columns"] and len(names) != 2:
         message = f"a density takes one or two columns, not {len(names)}"
         part.complain(
-            "E217", message, 'write column = "...", or columns = ["...", "..."]', "columns"
+            "E217", message, "columns", hint='write column = "...", or columns = ["...", "..."]'
         )
         return None
     columns: list[Column] = []
     for number, name in enumerate(names):
         keys = ("column",) if stated_keys == ["column"] else ("columns", number)
         if name in names[:number]:
-            part.complain("E231", f"{show(name)} is named twice", "name another", *keys)
+            part.complain("E231", f"{show(name)} is named twice", *keys)
         elif name in (model.by or ()):
             message = f"{show(name)} is in `by` and is also a column of the density"
-            part.complain("E217", message, "remove it from `by`", *keys)
+            part.complain("E217", message, *keys, hint="remove it from `by`")
         elif query.check_shared(name, *keys) and (declared := query.find(name, *keys)) is not None:
             column = declared.column
             if column.type is ColumnType.BOOLEAN:
                 message = f"a density can't use {show(name)}, which is a boolean"
-                part.complain("E217", message, "proportion gives the share of true", *keys)
+                part.complain("E217", message, *keys, hint="proportion gives the share of true")
                 continue
             if query.check_numeric(declared, "density", *keys):
                 columns.append(column)
@@ -117,7 +117,7 @@ def _read_bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] 
     if len(setting) not in {1, number}:
         message = f"{format_count(len(setting), 'bandwidth')} for {format_count(number, 'column')}"
         hint = "write one number, or one for each column"
-        query.part.complain("E270", message, hint, "bandwidth")
+        query.part.complain("E270", message, "bandwidth", hint=hint)
         return None
     bandwidths = list(setting) * (number if len(setting) == 1 else 1)
     for bandwidth, span in zip(bandwidths, ranges, strict=True):
@@ -128,7 +128,7 @@ def _read_bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] 
                 f"of the range {show_fraction(span)} and all of it"
             )
             hint = f"a twentieth of the range, or at least {_round_up(minimum)}; histogram is finer"
-            query.part.complain("E270", message, hint, "bandwidth")
+            query.part.complain("E270", message, "bandwidth", hint=hint)
             return None
     return bandwidths
 
@@ -143,7 +143,7 @@ def _read_all_points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fract
     if len(stated_each) != number:
         columns = format_count(number, "column")
         message = f"points of {format_count(len(stated_each), 'column')} for {columns}"
-        query.part.complain("E271", message, "a number, or a list for each column", "points")
+        query.part.complain("E271", message, "points", hint="a number, or a list for each column")
         return None
     point_lists = [
         query.part.attempt(partial(_read_points, of, grid), "points")

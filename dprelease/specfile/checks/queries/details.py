@@ -39,7 +39,7 @@ class DetailsReader(NamedTuple):
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
         """Complain of what stands at some keys."""
-        self.query.part.complain(code, message, hint, *keys)
+        self.query.part.complain(code, message, *keys, hint=hint)
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that a quantile may take."""
@@ -67,12 +67,12 @@ class DetailsReader(NamedTuple):
             if not is_sum:
                 return RatioPart(None, where)
             message = f"the sum in the {key.name} has no `column`"
-            query.part.complain("E110", message, 'write column = "..."', key.name, at="key")
+            query.part.complain("E110", message, key.name, hint='write column = "..."', at="key")
             return None
         if statistic is not None and not is_sum:
             hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
             message = f"a count takes no column in the {key.name}"
-            query.part.complain("E217", message, hint, key.name, "column")
+            query.part.complain("E217", message, key.name, "column", hint=hint)
             return None
         declared = query.find(section.column, key.name, "column")
         if declared is None:
@@ -98,5 +98,5 @@ def read_target(query: SpecQuery) -> Accuracy | None:
     else:
         message = f"the noise of {statistic} does not depend on the number of records"
         hint = "leave records out"
-    query.part.complain("E240", message, hint, "accuracy")
+    query.part.complain("E240", message, "accuracy", hint=hint)
     return None

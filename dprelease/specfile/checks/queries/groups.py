@@ -64,7 +64,7 @@ def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     for number, name in enumerate(query.model.by or ()):
         group = None
         if name in seen:
-            query.part.complain("E231", f"{show(name)} is named twice", "keep one", "by", number)
+            query.part.complain("E231", f"{show(name)} is named twice", "by", number)
         elif query.check_shared(name, "by", number):  # before it is asked to be declared
             group = _group(query, name, number)
         seen.add(name)
@@ -77,7 +77,7 @@ def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     if query.model.partition_selection is not None and not any(group.private for group in groups):
         message = "partition_selection has no effect: no group has private keys"
         hint = "leave it out: public keys are always shown"
-        query.part.complain("E111", message, hint, "partition_selection")
+        query.part.complain("E111", message, "partition_selection", hint=hint)
     return tuple(groups)
 
 
@@ -101,7 +101,7 @@ def _group(query: SpecQuery, name: str, number: int) -> Group | None:
         return Group(name, column.type, (), null_label=column.null_value, private=True)
     if query.part.is_sound("partition_selection"):
         message = f"{show(name)} has no public keys, so the set of groups would reveal data"
-        query.part.complain("E202", message, f"{_PUBLIC}; or {_SELECTED}", "by")
+        query.part.complain("E202", message, "by", hint=f"{_PUBLIC}; or {_SELECTED}")
     return None
 
 
@@ -112,7 +112,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
         return None
     if column.name in (model.by or ()):
         message = f"{show(column.name)} is in `by` and is also the column of the {model.statistic}"
-        query.part.complain("E217", message, "remove it from `by`", "column")
+        query.part.complain("E217", message, "column", hint="remove it from `by`")
         return None
     edges = None
     if model.bins is not None:
@@ -122,7 +122,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
             return None
         if column.other in write_bin_labels(edges):
             message = f"other {show(column.other)} of the column is also the label of a bin"
-            query.part.complain("E212", message, "choose another label", "bins")
+            query.part.complain("E212", message, "bins")
             return None
     if query.statistic is not None and query.statistic.keys.ordered:
         column = _check_order(query, column)
@@ -134,7 +134,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
         query.part.complain(
-            "E202", message, "declare keys or keys_file, or bins for numbers", "column"
+            "E202", message, "column", hint="declare keys or keys_file, or bins for numbers"
         )
     return group
 
@@ -149,7 +149,7 @@ def _check_order(query: SpecQuery, column: Column) -> Column:
             message = (
                 f"the keys of {show(column.name)} do not increase: {after} comes after {before}"
             )
-            query.part.complain("E252", message, "list them in order", "column")
+            query.part.complain("E252", message, "column")
             break
     if query.model.partition_selection is not None:
         message = (
@@ -157,7 +157,7 @@ def _check_order(query: SpecQuery, column: Column) -> Column:
             "leave gaps"
         )
         hint = f"declare the keys of every column in by; {query.model.statistic} adds up all rows"
-        query.part.complain("E202", message, hint, "partition_selection")
+        query.part.complain("E202", message, "partition_selection", hint=hint)
     null_value = None if column.null_value == column.other else column.null_value
     return replace(column, other=None, null_value=null_value)
 
@@ -167,4 +167,4 @@ def check_picks(query: SpecQuery, axis: Group, picks: int) -> None:
     if picks > len(axis.labels):
         values = format_count(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
-        query.part.complain("E233", message, f"write at most k = {len(axis.labels)}", "k")
+        query.part.complain("E233", message, "k", hint=f"write at most k = {len(axis.labels)}")

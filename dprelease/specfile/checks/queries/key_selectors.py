@@ -42,8 +42,8 @@ class _Table:
         self.members = [query for query in queries if query.table == table and query.private]
         self.parts = parts
 
-    def _complain(self, code: str, message: str, hint: str, query: Query, *keys: str) -> None:
-        self.parts.queries[query.number].complain(code, message, hint, *keys)
+    def _complain(self, code: str, message: str, query: Query, *keys: str, hint: str = "") -> None:
+        self.parts.queries[query.number].complain(code, message, *keys, hint=hint)
 
     def settle(self) -> list[Query]:
         """Give the table's queries with their common selection, and the implied count if any."""
@@ -61,7 +61,7 @@ class _Table:
                     f"{show(self.table)}, but not the {key} of the key selection"
                 )
                 hint = "keys are selected once for the whole table: write the same in each query"
-                self._complain("E238", message, hint, query, _SELECTION, key)
+                self._complain("E238", message, query, _SELECTION, key, hint=hint)
                 agree = False
         if not amounts or not agree:
             return self.members
@@ -82,14 +82,14 @@ class _Table:
         if payer is None or epsilon is None:
             if count.rho is not None:
                 message = f"{show(count.name)} selects private keys, which can't be done in rho"
-                self._complain("E225", message, "state epsilon instead", count, "rho")
+                self._complain("E225", message, count, "rho", hint="state epsilon instead")
             return members
         model = self.parts.queries[count.number].model
         budgeted = model.weight is not None or model.rho is not None
         if budgeted or model.epsilon not in {None, epsilon}:
             message = f"{show(count.name)} selects the keys, but has another budget"
             hint = f"state it once: here, or as the epsilon of {show(count.name)}"
-            self._complain("E224", message, hint, payer, _SELECTION, "epsilon")
+            self._complain("E224", message, payer, _SELECTION, "epsilon", hint=hint)
         selector = replace(count, epsilon=epsilon)
         return [selector if query.name == count.name else query for query in members]
 
@@ -98,10 +98,10 @@ class _Table:
         hint = 'write accounting = "auto" and a total epsilon with a delta'
         if total.accounting == "pure":
             message = 'accounting = "pure" does not allow the delta of private keys'
-            self._complain("E225", message, hint, self.members[0], _SELECTION)
+            self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
         elif total.rho is not None or total.accounting == "zcdp":
             message = "private keys can't be selected under a budget in rho"
-            self._complain("E225", message, hint, self.members[0], _SELECTION)
+            self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
 
     def _build_implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
         first = self.members[0]
@@ -112,13 +112,13 @@ class _Table:
                 f"{_SELECTION} = {{ delta = ..., epsilon = 0.1 }}, or a query with statistic = "
                 f'"{statistic}" and the same by'
             )
-            self._complain("E223", message, hint, first, _SELECTION)
+            self._complain("E223", message, first, _SELECTION, hint=hint)
             return []
         if name.casefold() in self.names:
             other = self.names[name.casefold()]
             message = f"the count that selects the keys of {show(self.table)} is named {show(name)}"
             hint = f"rename the query {show(other)}"
-            self._complain("E218", message, hint, first, _SELECTION)
+            self._complain("E218", message, first, _SELECTION, hint=hint)
             return []
         return [
             Query(

@@ -51,10 +51,10 @@ def _check_name(query: Query) -> None:
     folded = query.table.casefold()
     if folded in RESERVED:
         message = f"{show(query.table)} is the name of a report, not of a table"
-        raise Refused(message, "choose another name for the table", "E220")
+        raise Refused(message, code="E220")
     if folded == OVERALL and query.groups:
         message = f"table {show(query.table)} is for queries without groups"
-        raise Refused(message, "choose another name for the table", "E220")
+        raise Refused(message, code="E220")
     if len(query.table) > _LONGEST:
         message = f"the table's name would be longer than {_LONGEST} characters"
         hint = 'name it: table = "..."'
@@ -70,10 +70,9 @@ def _check_groups(query: Query, before: Query) -> None:
             f"queries {show(before.name)} and {show(query.name)} share the table "
             f"{show(query.table)}, but have different groups, or another order of groups"
         )
-        hint = 'give one of them its own table: table = "..."'
         raise Refused(
             message,
-            _APART if is_one_of_several(query) and is_one_of_several(before) else hint,
+            _APART if is_one_of_several(query) and is_one_of_several(before) else "",
             "E221",
         )
 
@@ -93,5 +92,5 @@ def _check_columns(query: Query, names: dict[str, str]) -> None:
     for column in columns:
         if owner := names.get(column.casefold()):
             message = f"its column {show(column)} is already that of {owner}"
-            raise Refused(message, "rename the query", "E219")
+            raise Refused(message, code="E219")
     names |= {column.casefold(): f"query {show(query.name)}" for column in columns}

@@ -106,14 +106,15 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
     part, name, declared = query.part, query.model.weight_by_survey, query.context.weight
     if name and not declared.stated:
         message = "weight_by_survey needs a column of survey weights in [data]"
-        part.complain("E111", message, 'write weight = "..." in [data], or leave it out', WEIGHTED)
+        part.complain(
+            "E111", message, WEIGHTED, hint='write weight = "..." in [data], or leave it out'
+        )
     if name is False or not declared.stated:
         return None
     if query.statistic is None or not query.statistic.what_weighted:
         message = f"{query.model.statistic} can't be weighted by the survey weight of [data]"
-        hint = "weight_by_survey = false counts each record once"
         key = WEIGHTED if part.list_given(WEIGHTED) else "statistic"
-        part.complain("E265", message, hint, key)
+        part.complain("E265", message, key)
         return None
     weight = declared.column
     parts = {"numerator": details.numerator, "denominator": details.denominator}
@@ -130,7 +131,7 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
                 "2^53 - 1"
             )
             hint = f"declare a larger step of {show(number.name)} or {show(weight.name)}"
-            part.complain("E264", message, hint, key)
+            part.complain("E264", message, key, hint=hint)
     return weight
 
 
@@ -138,7 +139,7 @@ def _report_statistic(part: Part[QuerySection]) -> None:
     name, hint = part.model.statistic, f"use {join_quoted(STATISTICS)}"
     if name is not None:
         hint = suggest_word(name, STATISTICS, hint)
-        part.complain("E101", f"unknown statistic {show(name)}", hint, "statistic")
+        part.complain("E101", f"unknown statistic {show(name)}", "statistic", hint=hint)
 
 
 def _find_column(query: SpecQuery, takes: SpecKeys) -> Column | None:
@@ -150,12 +151,12 @@ def _find_column(query: SpecQuery, takes: SpecKeys) -> Column | None:
             hint = f"where = '{show(name)} IS NOT NULL' counts its values"
             for key in takes.needs:
                 hint = f"name it in {key.name}" if key.has_columns else hint
-            part.complain("E217", f"{statistic} takes no column", hint, "column")
+            part.complain("E217", f"{statistic} takes no column", "column", hint=hint)
     elif name is None:
         query.note_missing("column", 'write column = "..."')
     if query.model.bins is not None and not takes.column.has_bins:
         hint = "declare the bins in the column and name it in by"
-        part.complain("E111", f"{statistic} takes no bins", hint, "bins")
+        part.complain("E111", f"{statistic} takes no bins", "bins", hint=hint)
     declared = (
         query.find(name, "column") if name is not None and takes.column.needs_column else None
     )
@@ -174,7 +175,9 @@ def _check_keys(query: SpecQuery, takes: SpecKeys) -> None:
         if keys and key not in takes.own:
             owners = [owner.name for owner in STATISTICS.values() if key in owner.keys.own]
             message = f"{part.model.statistic} takes no {name}"
-            part.complain("E111", message, f"leave it out; it is for {join_quoted(owners)}", name)
+            part.complain(
+                "E111", message, name, hint=f"leave it out; it is for {join_quoted(owners)}"
+            )
         elif not keys and key in takes.needs:
             substitute = key.instead or name
             if not part.list_given(substitute) and part.is_sound(substitute):
@@ -194,5 +197,5 @@ def _has_few_cells(
     if cells <= MAX_CELLS:
         return True
     message = f"the {noun} make {cells} cells, more than {MAX_CELLS}"
-    part.complain("E222", message, hint, "by" if part.model.by else "column")
+    part.complain("E222", message, "by" if part.model.by else "column", hint=hint)
     return False

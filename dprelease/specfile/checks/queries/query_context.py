@@ -20,8 +20,6 @@ from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
 
-UNIT_HINT = "count_units counts the units; group by a column whose values many units share"
-
 LARGEST_SQUARED = 2**31
 """Squares of so many steps add up in 128 bits over any number of records."""
 
@@ -76,7 +74,7 @@ class SpecQuery(NamedTuple):
         """Note that a key which the statistic needs is absent, if it surely is."""
         if self.part.is_sound(key):
             message = f"{self.model.statistic} has no `{key}`"
-            self.part.complain("E110", message, hint, at="key")
+            self.part.complain("E110", message, hint=hint, at="key")
 
     def find(self, name: str, *keys: str | int) -> DeclaredColumn | None:
         """Look up a declared column that is named at a key; complain if there is none."""
@@ -91,7 +89,7 @@ class SpecQuery(NamedTuple):
         if name != self.context.unit_column:
             return True
         message = f"{show(name)} identifies units: each group or value would belong to one unit"
-        self.part.complain("E237", message, UNIT_HINT, *keys)
+        self.part.complain("E237", message, *keys)
         return False
 
     def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> bool:
@@ -103,10 +101,9 @@ class SpecQuery(NamedTuple):
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
             message = f"{subject} needs numbers, but the column is a {column.type.value}"
-            self.part.complain("E217", message, hint, *keys)
+            self.part.complain("E217", message, *keys, hint=hint)
         elif declared.unbounded:
-            hint = "declare both from a public rule, never from the data"
-            reporter.complain("E201", f"{subject} needs lower and upper", spot, hint, "key")
+            reporter.complain("E201", f"{subject} needs lower and upper", spot, at="key")
         elif is_null_label(column, statistic, reporter):
             return False
         elif (
@@ -114,13 +111,12 @@ class SpecQuery(NamedTuple):
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):
-            hint = "declare a larger step or narrower bounds"
             message = f"{subject} squares numbers of more than 2^31 steps"
-            reporter.complain("E239", message, spot, hint, "key")
+            reporter.complain("E239", message, spot, at="key")
         else:
             if column.name == self.context.unit_column:
                 message = f"{subject} is not possible: the column only identifies units"
-                self.part.warn("W208", message, "count_units counts the units", *keys)
+                self.part.warn("W208", message, *keys)
             return True
         return False
 
@@ -146,7 +142,7 @@ def read_survey_weight(
     if name is None:
         if part.model.design_effect is not None:
             hint = "add weight, or leave design_effect out"
-            part.complain("E263", "design_effect needs a survey weight", hint, "design_effect")
+            part.complain("E263", "design_effect needs a survey weight", "design_effect", hint=hint)
         return UNWEIGHTED
     declared = find_column(name, columns, part, "weight")
     usable = declared is not None and _check_weight_column(declared, part)
@@ -160,7 +156,9 @@ def _check_weight_column(declared: DeclaredColumn, part: Part[DataSection]) -> b
     grid = column.grid
     if column.type not in NUMERIC_TYPES:
         message = f"{subject} must be numbers, but the column is a {column.type.value}"
-        part.complain("E263", message, 'declare a numeric type, such as type = "decimal"', "weight")
+        part.complain(
+            "E263", message, "weight", hint='declare a numeric type, such as type = "decimal"'
+        )
     elif declared.unbounded:
         hint = "declare both from the sampling design of the survey, never from the data"
         reporter.complain("E201", f"{subject} need lower and upper", spot, hint, "key")

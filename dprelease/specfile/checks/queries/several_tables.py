@@ -53,13 +53,16 @@ def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     alone = _ALONE if levels is not None else {"by": "name its columns in each set", **_ALONE}
     for key in part.list_given(*alone):
         part.complain(
-            "E111", f"{subject} makes several tables, so it can't have `{key}`", alone[key], key
+            "E111",
+            f"{subject} makes several tables, so it can't have `{key}`",
+            key,
+            hint=alone[key],
         )
         usable = False
     for group in by:
         if group.private:
             message = f"{subject} makes several tables, so {show(group.column)} needs public keys"
-            part.complain("E202", message, _PUBLIC, "by")
+            part.complain("E202", message, "by", hint=_PUBLIC)
             usable = False
     sets = _read_sets(query, by)
     if (
@@ -109,8 +112,8 @@ def _read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None
         part.complain(
             "E111",
             f"the query has both attributes and {key}",
-            "keep the sets, or leave them out",
             key,
+            hint="keep the sets, or leave them out",
         )
     paths: list[Path] = [("attributes", at) for at in range(len(attributes))]
     group_sets = [
@@ -143,13 +146,13 @@ def _build_state_tables(query: SpecQuery) -> list[GroupSet] | None:
         if declared is None:
             continue
         if name in names[:at]:
-            part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
+            part.complain("E231", f"{show(name)} is named twice", *path)
         elif f"{name}_state" in context.columns:
             message = (
                 f'"{name}_state" is a declared column, and also the name of the quality column '
                 f"for {show(name)}"
             )
-            part.complain("E231", message, "rename that column", *path)
+            part.complain("E231", message, *path, hint="rename that column")
         else:
             group = make_group(state_column(declared.column))
             sets += [] if group is None else [GroupSet(path, (group,))]
@@ -166,16 +169,18 @@ def _combine_columns(query: SpecQuery) -> list[GroupSet] | None:
         ("ways", "columns", 'add columns, for example columns = ["sex", "age"]'),
     ):
         if part.list_given(key) and not part.list_given(other) and part.is_sound(other):
-            part.complain("E110", f"the query has {key}, but no `{other}`", example, key, at="key")
+            part.complain(
+                "E110", f"the query has {key}, but no `{other}`", key, hint=example, at="key"
+            )
     if ways is None or columns is None:
         return None
     tables = sum(comb(len(columns), size) for size in ways)
     if ways[-1] > len(columns):
         message = f"ways is {ways[-1]}, but there are {format_count(len(columns), 'column')}"
-        part.complain("E233", message, f"write at most ways = {len(columns)}", "ways")
+        part.complain("E233", message, "ways", hint=f"write at most ways = {len(columns)}")
     elif tables > MAX_TABLES:
         message = f"the query makes {tables:,} tables, more than {MAX_TABLES:,}"
-        part.complain("E222", message, "fewer ways, or fewer columns", "ways")
+        part.complain("E222", message, "ways", hint="fewer ways, or fewer columns")
     else:
         chosen = chain.from_iterable(combinations(columns, size) for size in ways)
         return [GroupSet(("ways",), groups) for groups in chosen]
@@ -197,13 +202,13 @@ def _build_groups(
 def _group(query: SpecQuery, name: str, path: Path, *, again: bool) -> Group | None:
     part = query.part
     if again:
-        part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
+        part.complain("E231", f"{show(name)} is named twice", *path)
         return None
     declared = query.find(name, *path) if query.check_shared(name, *path) else None
     group = make_group(declared.column) if declared is not None else None
     if group is None and declared is not None and declared.keyless:
         message = f"{show(name)} has no public keys, so the set of groups would reveal data"
-        part.complain("E202", message, _PUBLIC, *path)
+        part.complain("E202", message, *path, hint=_PUBLIC)
     return group
 
 
@@ -218,8 +223,8 @@ def _is_named_once(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
             query.part.complain(
                 "E231",
                 message,
-                "keep one of them: the order of columns only sorts rows",
                 *group_set.path,
+                hint="keep one of them: the order of columns only sorts rows",
             )
         seen.add(names)
     return len(seen) == len(sets)
@@ -241,5 +246,5 @@ def _has_few_cells(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
         hint = f"leave tables out, first {name}, which has {largest.cells:,} cells"
     else:
         return True
-    query.part.complain("E222", message, hint, *largest.path)
+    query.part.complain("E222", message, *largest.path, hint=hint)
     return False
