@@ -47,11 +47,7 @@ def certify(plan: Plan, chapters: Chapters, *, is_sealed: bool = False) -> Certi
     if breach is not None:
         raise Failure(
             ExitCode.INTERNAL,
-            Complaint(
-                "E702",
-                f"the plan could not be certified: {breach}",
-                "this is a bug in dprelease; nothing was read, charged or released",
-            ),
+            Complaint("E702", f"the plan could not be certified: {breach}"),
         )
     return CertifiedPlan(plan)
 

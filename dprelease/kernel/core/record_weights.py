@@ -76,15 +76,15 @@ WEIGHTS: Rules[Step] = (
         lambda step: step.form is not Form.CHOICE or step.query.survey_weight is None,
     ),
     Rule(
-        "all measures have the survey weight of the query, of 0 or more and few steps, or none",
+        "a measure has the survey weight of the query, at least 0 and with few steps, or none",
         lambda step: all(_is_weighted_as_asked(step.query, m.survey_weight) for m in step.measures),
     ),
     Rule(
-        "what is weighted are records, values or sums of them, with exact products",
+        "only records, values and sums of values are weighted, and their products are exact",
         lambda step: all(map(_is_weighted_sum, step.measures)),
     ),
     Rule(
-        "points have the survey weight of the query, of 0 or more and few steps, or none",
+        "points have the survey weight of the query, at least 0 and with few steps, or none",
         lambda step: (
             step.form is not Form.QUANTILES or _is_weighted_as_asked(step.query, step.survey_weight)
         ),

@@ -120,13 +120,13 @@ MEASURES: Rules[Step] = (
         lambda step: all(map(_is_measure, step.measures)),
     ),
     Rule(
-        "quantities lie on grids of exact integers, with what stands for a null",
+        "each quantity is on an exact integer grid and states the number that replaces a null",
         lambda step: all(
             is_quantity(measure.quantity) for measure in step.measures if measure.quantity
         ),
     ),
     Rule("a query has two parts of a ratio, or none", lambda s: len(list_parts(s.query)) in {0, 2}),
-    Rule("measures are of one quantity, or of two in a ratio", _has_few_quantities),
+    Rule("the measures use one quantity, or the two quantities of a ratio", _has_few_quantities),
     Rule(
         "units and distinct values are counted by one measure, in one integer",
         lambda step: (
@@ -154,37 +154,37 @@ NUMBERS: Rules[Step] = (
     Rule("noisy numbers have no candidates", lambda step: step.query.candidates is None),
     Rule("numbers have additive noise, or none", lambda step: step.noise.family in ADDITIVE),
     Rule(
-        "by the labels of an axis one integer is released",
+        "a step with an axis releases one integer for each label",
         lambda step: step.query.axis is None or len(step.transform) == 1,
     ),
 )
 STAIRCASE: Rules[Step] = (
     Rule("stairs are whole, with a first part, and no shorter than 1/32 of the scale", _are_stairs),
     Rule(
-        "a staircase is the noise of one integer for each cell, and selects no keys",
+        "a step with staircase noise releases one integer for each cell and selects no keys",
         lambda case: (
             len(case.transform) == 1 and case.query.axis is None and case.threshold is None
         ),
     ),
 )
 AXIS: Rules[Query] = (
-    Rule("there is an axis, or there are candidates", lambda query: query.axis is not None),
+    Rule("the query has an axis or candidates", lambda query: query.axis is not None),
     Rule(
         "an axis is public, with one label for each of its keys or bins",
         lambda query: query.axis is not None and not query.axis.private and is_group(query.axis),
     ),
     Rule(
-        "there is a pick, and a label of the axis for each",
+        "the query picks at least one label, and no more labels than the axis has",
         lambda query: query.axis is not None and 1 <= query.picks <= len(query.axis.labels),
     ),
 )
 CHOICE: Rules[Step] = (
     Rule("a choice selects no keys", lambda step: step.threshold is None),
     Rule(
-        "a choice is by the exponential mechanism or by permute-and-flip",
+        "a choice uses the exponential mechanism or permute-and-flip",
         lambda step: step.noise.family in SELECTING,
     ),
-    Rule("a choice is by one score", lambda step: len(step.transform) == 1),
+    Rule("a choice uses one score", lambda step: len(step.transform) == 1),
 )
 SCORED: Rules[Step] = (
     Rule(
@@ -202,12 +202,15 @@ CANDIDATES: Rules[Step] = (
     Rule("candidates have scores and no measures", lambda step: not step.measures),
 )
 CANDIDATE_TEXTS: Rules[tuple[Candidates, int]] = (
-    Rule("no candidate stands twice", lambda case: len(case[0].texts) == len(set(case[0].texts))),
     Rule(
-        "there is a pick, and a candidate for each", lambda case: 1 <= case[1] <= len(case[0].texts)
+        "no candidate is listed twice", lambda case: len(case[0].texts) == len(set(case[0].texts))
     ),
     Rule(
-        "scores of candidates lie on a grid of exact integers from 0 on",
+        "the query picks at least one candidate, and no more candidates than it lists",
+        lambda case: 1 <= case[1] <= len(case[0].texts),
+    ),
+    Rule(
+        "the scores of candidates are on an exact integer grid that starts at 0",
         lambda case: is_grid(case[0].grid) and case[0].grid.lower == 0,
     ),
 )

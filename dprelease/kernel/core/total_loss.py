@@ -123,7 +123,7 @@ def _is_added_as_stated(total: _Total) -> bool:
 
 TOTAL: Rules[_Total] = (
     Rule(
-        "every step has a rho, where the total has one",
+        "every step has a rho if the total has one",
         lambda case: case.rho is not None or not case.claimed_rhos,
     ),
     AtMost(
@@ -146,14 +146,15 @@ TOTAL: Rules[_Total] = (
         lambda case: (case.records.delta, case.plan.loss.delta),
     ),
     Rule(
-        "all steps together cost no more epsilon and delta than is claimed",
+        "all steps together cost no more epsilon and delta than the plan claims",
         _is_composition_confirmed,
     ),
     AtMost("the total claims no more epsilon than is declared", _read_declared_epsilon),
     AtMost("the total claims no more delta than is declared", _read_declared_delta),
-    Rule("what the plan states as the plain sum of all losses is that", _is_stating_plain_sum),
+    Rule("the plain sum that the plan states is the sum of all losses", _is_stating_plain_sum),
     Rule(
-        "losses are added if the plan says so, or composed by a known method", _is_added_as_stated
+        "the losses are added if the plan says so, and otherwise composed by a known method",
+        _is_added_as_stated,
     ),
 )
 

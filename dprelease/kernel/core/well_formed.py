@@ -72,14 +72,16 @@ def _is_every_strategy_read(plan: Plan) -> bool:
 
 
 PLAN: Rules[Plan] = (
-    Rule("something is released", lambda plan: len(plan.steps) + len(plan.records) > 0),
+    Rule("the plan releases something", lambda plan: len(plan.steps) + len(plan.records) > 0),
     Rule(
         "every query of the release is answered once, in the order of the spec",
         lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
     ),
-    Rule("every step is of a query of the release, or of a strategy", _is_every_step_of_queries),
     Rule(
-        "no two steps are of one query",
+        "every step belongs to a query of the release or to a strategy", _is_every_step_of_queries
+    ),
+    Rule(
+        "no two steps belong to one query",
         lambda plan: len({step.query.name for step in plan.steps}) == len(plan.steps),
     ),
     Rule(
@@ -103,7 +105,10 @@ def _is_bounding_units(privacy: Privacy) -> bool:
 
 
 PRIVACY: Rules[Privacy] = (
-    Rule("neighbours are of a known kind", lambda case: isinstance(case.adjacency, Adjacency)),
+    Rule(
+        "the plan states a known kind of neighbours",
+        lambda case: isinstance(case.adjacency, Adjacency),
+    ),
     Rule("units are rows, or the values of a column with bounds of at least 1", _is_bounding_units),
     Rule("the declared delta is at least 0 and below 1", lambda privacy: 0 <= privacy.delta < 1),
 )
@@ -117,8 +122,8 @@ LOSS: Rules[Loss] = (
 
 
 STEP: Rules[Step] = (
-    Rule("it is of a known form", lambda step: isinstance(step.form, Form)),
-    Rule("something is released of it", lambda step: len(step.transform) > 0),
+    Rule("it has a known form", lambda step: isinstance(step.form, Form)),
+    Rule("it releases something", lambda step: len(step.transform) > 0),
     Rule("each released integer has a unit", lambda step: len(step.unit) == len(step.transform)),
     Rule(
         "each released integer has a factor for each measure",
@@ -143,13 +148,15 @@ STAIRS: Rules[Step] = (
     ),
 )
 NOISELESS: Rules[Step] = (
-    Rule("it claims no loss, as it has no noise", lambda step: step.loss == NOTHING),
-    Rule("the parameter of no noise is 0", lambda step: step.noise.parameter == 0),
-    Rule("it selects no keys, as it has no noise", lambda step: step.threshold is None),
+    Rule("it claims no loss, because it has no noise", lambda step: step.loss == NOTHING),
+    Rule(
+        "its noise parameter is 0, because it has no noise", lambda step: step.noise.parameter == 0
+    ),
+    Rule("it selects no keys, because it has no noise", lambda step: step.threshold is None),
 )
 NOISY: Rules[Step] = (
     Rule("the parameter of its noise is above 0", lambda step: step.noise.parameter > 0),
-    Rule("it claims an epsilon above 0, as it has noise", lambda step: step.loss.epsilon > 0),
+    Rule("it claims an epsilon above 0, because it has noise", lambda step: step.loss.epsilon > 0),
 )
 
 # --- records of the source -----------------------------------------------------------------------
@@ -173,5 +180,5 @@ def _has_fixed_records(plan: Plan) -> bool:
 
 
 SOURCE: Rules[Plan] = (
-    Rule("the source has as many records, whatever one of them holds", _has_fixed_records),
+    Rule("the contents of a record do not change the number of records", _has_fixed_records),
 )

@@ -108,25 +108,25 @@ def _has_rising_outputs(step: Step) -> bool:
 
 FORMS: Rules[Step] = (
     Rule(
-        "the scheme of quantiles is of those that are asked for",
+        "the scheme of quantiles has the quantiles that the query asks for",
         lambda step: step.scheme is not None and step.scheme.quantiles == step.query.quantiles,
     ),
     Rule(
-        "quantiles have points on a grid of exact integers, with what stands for a null",
+        "quantiles have points on an exact integer grid and a number that replaces a null",
         lambda step: step.points is not None and is_quantity(step.points),
     ),
     Rule("quantiles have no axis", lambda step: step.query.axis is None),
     Rule("quantiles have no candidates", lambda step: step.query.candidates is None),
-    Rule("quantiles are no ratio", lambda step: not list_parts(step.query)),
+    Rule("quantiles do not form a ratio", lambda step: not list_parts(step.query)),
     Rule("quantiles have no measures", lambda step: not step.measures),
     Rule("quantiles select no keys", lambda step: step.threshold is None),
     Rule(
         "one integer is released for each quantile",
         lambda step: len(step.transform) == len(step.query.quantiles),
     ),
-    Rule("quantiles rise, between 0 and 1", _has_rising_quantiles),
+    Rule("the quantiles increase and are between 0 and 1", _has_rising_quantiles),
     Rule(
-        "each selection is within a part that earlier ones left, until all quantiles are selected",
+        "each selection is within a part left by earlier ones, until all quantiles are selected",
         lambda step: _is_tree(step.scheme),
     ),
     Rule(
@@ -146,10 +146,10 @@ FORMS: Rules[Step] = (
         lambda step: step.noise.family is NoiseFamily.EXPONENTIAL,
     ),
     Rule(
-        "the stated rate is that of the first selection",
+        "the stated rate is the rate of the first selection",
         lambda step: step.noise.parameter == _list_selections(step)[0].rate,
     ),
-    Rule("outputs that may be selected rise within the bounds", _has_rising_outputs),
+    Rule("the outputs that may be selected increase within the bounds", _has_rising_outputs),
 )
 
 # --- the loss of choices -------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _read_stated_span(step: Step) -> int:
 
 CHOICE: Rules[tuple[Step, Privacy]] = (
     Rule(
-        "scores are only monotone if rows are added or removed",
+        "scores are monotone only if neighbours add or remove rows",
         lambda it: not it[0].sensitivity.monotone or it[1].adjacency is Adjacency.ADD_REMOVE,
     ),
     AtMost(

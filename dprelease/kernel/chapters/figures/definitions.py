@@ -375,16 +375,16 @@ def _has_no_other_details(query: Query) -> bool:
 
 QUERY: Rules[tuple[Query, Release]] = (
     Rule(
-        "it has what its statistic takes, and nothing else",
+        "it has the details that its statistic takes, and no others",
         lambda case: _has_no_other_details(case[0]),
     ),
     Rule("its columns are those that the release declares", _has_declared_columns),
     Rule(
-        "labels and bins of a statistic are of its own columns",
+        "the labels and bins of a statistic belong to its own columns",
         lambda case: _is_along_own_columns(case[0]),
     ),
     Rule(
-        "quantiles that are read of counts along a column lie between 0 and 1",
+        "quantiles that are read from counts along a column are between 0 and 1",
         lambda case: case[0].statistic in RANKS or all(0 < q < 1 for q in case[0].quantiles),
     ),
     Rule(
@@ -419,5 +419,7 @@ DEFINED: Rules[Step] = (
         "cells are mixed along a statistic's own columns alone, each of them",
         _is_mixed_along_own_axes,
     ),
-    Rule("it releases what its query's statistic is, or the sums of its column", _is_defined),
+    Rule(
+        "it releases the content of its query's statistic, or the sums of its column", _is_defined
+    ),
 )

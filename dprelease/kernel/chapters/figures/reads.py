@@ -91,7 +91,7 @@ def _is_plain(figures: _ReadStep) -> bool:
 
 NOISE: Rules[tuple[Query, list[Step]]] = (
     Rule(
-        "their noise is of the mechanism that the spec asks for",
+        "their noise comes from the mechanism that the spec asks for",
         lambda case: all(has_noise_as_asked(case[0], step) for step in case[1]),
     ),
 )
@@ -105,16 +105,16 @@ ONE_STEP: Rules[_ReadStep] = (
 )
 OWN: Rules[_ReadStep] = (
     Rule(
-        "figures that are not of some integers are read as their own",
+        "figures that are not read from chosen integers are read as their own",
         lambda case: case.read.reading is Reading.OWN,
     ),
-    Rule("figures of its own have no factors, sums over groups or screens", _is_plain),
+    Rule("a query's own figures have no factors, sums over groups or screens", _is_plain),
     Rule(
-        "the query is about the same as the step",
+        "the query asks for the same figure as the step",
         lambda case: _identify_figure(case.read.query) == _identify_figure(case.step.query),
     ),
     Rule(
-        "the step releases what the query's statistic is by itself",
+        "the step releases the content of the query's statistic",
         lambda case: is_own_content(case.step, case.read.query),
     ),
 )
@@ -160,16 +160,19 @@ SHARED: Rules[_ReadStep] = (
             and all(measure.survey_weight is None for measure in case.step.measures)
         ),
     ),
-    Rule("integers are read of noisy numbers", lambda case: case.step.form is Form.NUMBERS),
+    Rule(
+        "integers are read from a step that releases noisy numbers",
+        lambda case: case.step.form is Form.NUMBERS,
+    ),
     Rule(
         "integers are not read by the labels of an axis", lambda case: case.step.query.axis is None
     ),
     Rule(
-        "private keys are those of the query's table",
+        "private keys belong to the query's table",
         lambda case: not case.read.query.private or case.read.query.table == case.step.query.table,
     ),
-    Rule("groups that are added up are the step's, each once", _is_adding_groups_once),
-    Rule("the other groups are those of the query", _has_groups_of_step),
+    Rule("the groups that are added up are groups of the step, each once", _is_adding_groups_once),
+    Rule("the other groups are the groups of the query", _has_groups_of_step),
     Rule(
         "groups that are added up have a label for every record",
         lambda case: all(
@@ -181,10 +184,10 @@ SHARED: Rules[_ReadStep] = (
         lambda case: not case.read.merged or case.read.query.statistic == "count",
     ),
     Rule(
-        "the records are those of the query's filter",
+        "the step counts the records of the query's filter",
         lambda case: all(measure.where == case.read.query.where for measure in case.step.measures),
     ),
-    Rule("the column is the query's", _is_of_column),
+    Rule("the step uses the query's column", _is_of_column),
     Rule("no integer is read twice", lambda case: len(set(case.read.rows)) == len(case.read.rows)),
 )
 
@@ -235,7 +238,7 @@ LINEAR: Rules[_ReadStep] = (
         lambda case: len(case.read.factors) == len(case.read.rows),
     ),
     Rule("the combination of integers is the count or sum of the query", _is_count_or_sum),
-    Rule("what is screened is a count of records without a value", _is_screening_missing_values),
+    Rule("the screen is a count of records without a value", _is_screening_missing_values),
 )
 MOMENTS: Rules[_ReadStep] = (
     Rule("moments have no factors, sums over groups or screens", _is_plain),

@@ -255,7 +255,7 @@ def _compute_allowed_delta(query: Query) -> Fraction:
 # A key is shown for its number of units alone, which no unit moves by more than 1. That a
 # threshold is one of numbers with noise follows from the rules of forms and of no noise.
 SELECTION: Rules[_Selection] = (
-    Rule("keys that are selected are private", lambda it: it.step.query.private),
+    Rule("the keys that it selects are private", lambda it: it.step.query.private),
     Rule("keys are not selected by an axis", lambda it: it.step.query.axis is None),
     Rule("keys are selected by a count of units", _is_counting_units),
     Rule(
@@ -301,7 +301,7 @@ def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
 
 
 KEY_LOSS: Rules[tuple[Step, Privacy]] = (
-    Rule("keys that are shown or not have no rho", lambda it: it[0].loss.rho is None),
+    Rule("the selection of keys claims no rho", lambda it: it[0].loss.rho is None),
     Rule(
         "the selection of keys costs no more epsilon and delta than it claims",
         lambda it: _is_key_loss_confirmed(*it),

@@ -85,10 +85,10 @@ def _has_table_names(plan: Plan) -> bool:
 
 TABLES: Rules[Plan] = (
     Rule(
-        "the tables are those of the spec, in its order",
+        "the plan has the record-level tables of the spec, in its order",
         lambda plan: tuple(step.perturb for step in plan.records) == plan.release.perturbs,
     ),
-    Rule("no two tables have one name, in whichever case", _has_table_names),
+    Rule("no two tables have the same name, even in another case", _has_table_names),
     Rule(
         "no query's table has the name of a record-level table",
         lambda plan: (
@@ -172,8 +172,8 @@ COLUMN: Rules[_Answer] = (
         lambda case: (case.column.group is None) is not (case.column.quantity is None),
     ),
     Rule("its labels are public and its own", lambda case: case.labels_fit),
-    Rule("its numbers are on its own grid, and never missing", lambda case: case.quantity_fits),
-    Rule("its law is one of its labels, or of its numbers", lambda case: case.law_fits),
+    Rule("its numbers are on its own grid, and none is missing", lambda case: case.quantity_fits),
+    Rule("its law is a law of its labels or of its numbers", lambda case: case.law_fits),
     Rule("its mechanism is the one that is asked for", lambda case: case.mechanism_fits),
     Rule(
         "its law is the law of its mechanism",

@@ -175,7 +175,7 @@ COMBINED: Rules[_Combined] = (
         lambda case: _is_count(case.read.query),
     ),
     Rule(
-        "no group of combined figures stands twice",
+        "no group of combined figures is listed twice",
         lambda case: len(case.groups) == len(case.read.query.groups),
     ),
     Rule("terms are integers that a strategy releases", _is_of_strategies),

@@ -132,11 +132,11 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
         lambda case: all(group.total and not group.private for group in case[0].query.groups),
     ),
     Rule(
-        "groups of a strategy are those of queries of the release, each once",
+        "the groups of a strategy are groups of queries of the release, each once",
         lambda case: _has_stated_groups(*case),
     ),
     Rule(
-        "filters of a strategy are those of queries of the release",
+        "the filters of a strategy are filters of queries of the release",
         lambda case: case[1].filters.issuperset(_collect_filters(case[0])),
     ),
     Rule(
@@ -144,7 +144,7 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
         lambda case: _has_own_filter(case[0]),
     ),
     Rule(
-        "rows of a unit that a strategy counts are limited by their number alone",
+        "only their number limits the rows of a unit that a strategy counts",
         lambda case: _is_bounding_rows_alone(case[1].bounding),
     ),
 )
@@ -169,10 +169,13 @@ def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
 
 
 MIXED: Rules[Step] = (
-    Rule("what is mixed along axes is noisy numbers", lambda step: step.form is Form.NUMBERS),
-    Rule("keys are not selected by what is mixed along axes", lambda step: step.threshold is None),
     Rule(
-        "what is mixed along axes is one count of the records of each cell",
+        "a step that mixes cells along axes releases noisy numbers",
+        lambda step: step.form is Form.NUMBERS,
+    ),
+    Rule("a step that mixes cells along axes selects no keys", lambda step: step.threshold is None),
+    Rule(
+        "a step that mixes cells along axes counts the records of each cell once",
         lambda step: (
             step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
             and step.transform == ((1,),)
@@ -187,7 +190,7 @@ MIXED: Rules[Step] = (
         lambda step: len(step.axes) == len(_list_axis_groups(step)),
     ),
     Rule(
-        "each matrix has integers for all labels of its axis, and what its kind has",
+        "each matrix has integers for all labels of its axis, and the content of its kind",
         lambda step: all(
             _is_known_matrix(axis, len(group.labels))
             for axis, group in zip(step.axes, _list_axis_groups(step), strict=True)

@@ -178,7 +178,7 @@ def test_too_many_steps_and_inexact_products_are_refused() -> None:
     assert measure.quantity is not None
     for upper, largest, words in (
         (2**22 + 1, 40, "few steps"),
-        (2**22, 2**32, "exact products"),
+        (2**22, 2**32, "products are exact"),
     ):
         grid = Grid(Fraction(1), 10, upper)
         assert query.survey_weight is not None

@@ -454,7 +454,7 @@ def rho_with_delta() -> Plan:
 # Rule -> (whom the refusal names, the plan that breaks just this rule).
 CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     # --- the plan
-    "something is released": (
+    "the plan releases something": (
         "the plan",
         lambda: replace(plan("count"), steps=()),
     ),
@@ -462,11 +462,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the plan",
         lambda: replace(plan("two"), reads=plan("two").reads[::-1]),
     ),
-    "every step is of a query of the release, or of a strategy": (
+    "every step belongs to a query of the release or to a strategy": (
         "the plan",
         lambda: sibling(plan("count"), query=replace(first("count").query, picks=2)),
     ),
-    "no two steps are of one query": (
+    "no two steps belong to one query": (
         "the plan",
         lambda: replace(plan("count"), steps=plan("count").steps * 2),
     ),
@@ -478,11 +478,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the plan",
         lambda: replace(plans.full(), steps=(*plans.full().steps, *plans.conditions().steps)),
     ),
-    "the source has as many records, whatever one of them holds": (
+    "the contents of a record do not change the number of records": (
         "the plan",
         lambda: of_source(tables(), must_end=False),
     ),
-    "neighbours are of a known kind": (
+    "the plan states a known kind of neighbours": (
         "the plan",
         lambda: privacy(plan("count"), adjacency="any"),
     ),
@@ -501,8 +501,8 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the claimed rho is at least 0": ("the plan", lambda: total(rho=-ONE)),
     # --- steps
-    "it is of a known form": ('step 1, "q"', lambda: with_step(plan("count"), form=None)),
-    "something is released of it": (
+    "it has a known form": ('step 1, "q"', lambda: with_step(plan("count"), form=None)),
+    "it releases something": (
         'step 1, "q"',
         lambda: with_step(plan("count"), transform=(), unit=()),
     ),
@@ -521,17 +521,17 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             plan("count"), {"groups": (replace(first("count").query.groups[0], labels=("a",)),)}
         ),
     ),
-    "it claims no loss, as it has no noise": ('step 1, "q"', lambda: free(loss=Loss(ONE))),
-    "the parameter of no noise is 0": (
+    "it claims no loss, because it has no noise": ('step 1, "q"', lambda: free(loss=Loss(ONE))),
+    "its noise parameter is 0, because it has no noise": (
         'step 1, "q"',
         lambda: free(noise=Noise(NoiseFamily.NONE, ONE)),
     ),
-    "it selects no keys, as it has no noise": ('step 1, "q"', lambda: free(threshold=9)),
+    "it selects no keys, because it has no noise": ('step 1, "q"', lambda: free(threshold=9)),
     "the parameter of its noise is above 0": (
         'step 1, "q"',
         lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ZERO)),
     ),
-    "it claims an epsilon above 0, as it has noise": (
+    "it claims an epsilon above 0, because it has noise": (
         'step 1, "q"',
         lambda: with_step(plan("count"), loss=FREE),
     ),
@@ -541,7 +541,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: with_step(plan("keys"), {"groups": ()}, at=1),
     ),
     "one step selects its keys": ('table "by_s"', two_selections),
-    "keys that are selected are private": (
+    "the keys that it selects are private": (
         'step 1, "q"',
         lambda: with_step(plan("count"), threshold=9),
     ),
@@ -573,7 +573,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("keys"), {"key_selection": KeySelection(Fraction(1, 10**9))}),
     ),
-    "keys that are shown or not have no rho": (
+    "the selection of keys claims no rho": (
         'step 1, "q"',
         lambda: with_step(plan("keys"), loss=with_rho(first_keys().loss)),
     ),
@@ -590,7 +590,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("count"), measures=(Measure(MeasureKind.SUM),)),
     ),
-    "quantities lie on grids of exact integers, with what stands for a null": (
+    "each quantity is on an exact integer grid and states the number that replaces a null": (
         'step 1, "q"',
         lambda: with_step(
             plan("count"),
@@ -601,12 +601,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("ratio"), {"denominator": None}),
     ),
-    "measures are of one quantity, or of two in a ratio": ('step 1, "q"', third_quantity),
-    "all measures have the survey weight of the query, of 0 or more and few steps, or none": (
+    "the measures use one quantity, or the two quantities of a ratio": (
+        'step 1, "q"',
+        third_quantity,
+    ),
+    "a measure has the survey weight of the query, at least 0 and with few steps, or none": (
         'step 1, "q"',
         lambda: weighted(plan("count"), measures=(RECORDS,)),
     ),
-    "what is weighted are records, values or sums of them, with exact products": (
+    "only records, values and sums of values are weighted, and their products are exact": (
         'step 1, "q"',
         lambda: weighted(
             plan("count"), measures=(Measure(MeasureKind.UNITS, survey_weight=WEIGHT),)
@@ -645,15 +648,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("count"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 4, 5)),
     ),
-    "a staircase is the noise of one integer for each cell, and selects no keys": (
+    "a step with staircase noise releases one integer for each cell and selects no keys": (
         'step 1, "q"',
         lambda: with_step(plan("mean"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 10, 4)),
     ),
-    "by the labels of an axis one integer is released": (
+    "a step with an axis releases one integer for each label": (
         'step 1, "q"',
         lambda: with_step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
-    "there is an axis, or there are candidates": (
+    "the query has an axis or candidates": (
         'step 1, "q"',
         lambda: with_step(plan("mode"), {"axis": None}),
     ),
@@ -661,16 +664,16 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("mode"), {"axis": replace(axis(), labels=("u",))}),
     ),
-    "there is a pick, and a label of the axis for each": (
+    "the query picks at least one label, and no more labels than the axis has": (
         'step 1, "q"',
         lambda: with_step(plan("mode"), {"picks": 4}),
     ),
     "a choice selects no keys": ('step 1, "q"', lambda: with_step(plan("mode"), threshold=9)),
-    "a choice is by the exponential mechanism or by permute-and-flip": (
+    "a choice uses the exponential mechanism or permute-and-flip": (
         'step 1, "q"',
         lambda: with_step(plan("mode"), noise=Noise(NoiseFamily.LAPLACE, ONE)),
     ),
-    "a choice is by one score": (
+    "a choice uses one score": (
         'step 1, "q"',
         lambda: with_step(plan("mode"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
@@ -700,25 +703,25 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("best"), measures=(RECORDS,), transform=((1,),)),
     ),
-    "no candidate stands twice": ('step 1, "q"', lambda: candidates(texts=("1", "1", "2"))),
-    "there is a pick, and a candidate for each": (
+    "no candidate is listed twice": ('step 1, "q"', lambda: candidates(texts=("1", "1", "2"))),
+    "the query picks at least one candidate, and no more candidates than it lists": (
         'step 1, "q"',
         lambda: with_step(plan("best"), {"picks": 4}),
     ),
-    "scores of candidates lie on a grid of exact integers from 0 on": (
+    "the scores of candidates are on an exact integer grid that starts at 0": (
         'step 1, "q"',
         lambda: candidates(grid=Grid(ONE, -1, 4)),
     ),
     # --- quantiles
-    "the scheme of quantiles is of those that are asked for": (
+    "the scheme of quantiles has the quantiles that the query asks for": (
         'step 1, "q"',
         lambda: of_quantiles(scheme=None),
     ),
-    "quantiles have points on a grid of exact integers, with what stands for a null": (
+    "quantiles have points on an exact integer grid and a number that replaces a null": (
         'step 1, "q"',
         lambda: of_quantiles(points=None),
     ),
-    "points have the survey weight of the query, of 0 or more and few steps, or none": (
+    "points have the survey weight of the query, at least 0 and with few steps, or none": (
         'step 1, "q"',
         lambda: of_quantiles(survey_weight=WEIGHT),
     ),
@@ -727,7 +730,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: of_quantiles({"candidates": first("best").query.candidates}),
     ),
-    "quantiles are no ratio": ('step 1, "q"', lambda: of_quantiles({"numerator": Part()})),
+    "quantiles do not form a ratio": ('step 1, "q"', lambda: of_quantiles({"numerator": Part()})),
     "quantiles have no measures": (
         'step 1, "q"',
         lambda: of_quantiles(measures=(RECORDS,), transform=((1,),) * 3),
@@ -737,8 +740,8 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: of_quantiles(transform=((),), unit=(ONE,)),
     ),
-    "quantiles rise, between 0 and 1": ('step 1, "q"', falling_quantiles),
-    "each selection is within a part that earlier ones left, until all quantiles are selected": (
+    "the quantiles increase and are between 0 and 1": ('step 1, "q"', falling_quantiles),
+    "each selection is within a part left by earlier ones, until all quantiles are selected": (
         'step 1, "q"',
         lambda: scheme(index=4),
     ),
@@ -757,11 +760,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             noise=replace(first("quantiles").noise, family=NoiseFamily.PERMUTE_AND_FLIP)
         ),
     ),
-    "the stated rate is that of the first selection": (
+    "the stated rate is the rate of the first selection": (
         'step 1, "q"',
         lambda: of_quantiles(noise=Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))),
     ),
-    "outputs that may be selected rise within the bounds": (
+    "the outputs that may be selected increase within the bounds": (
         'step 1, "q"',
         lambda: of_quantiles({"points": (3, 2)}),
     ),
@@ -801,7 +804,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             gaussian(), loss=replace(gaussian().steps[0].loss, delta=Fraction(1, 10**9))
         ),
     ),
-    "scores are only monotone if rows are added or removed": (
+    "scores are monotone only if neighbours add or remove rows": (
         'step 1, "q"',
         lambda: with_step(
             plan("mode", adjacency="replace-one"),
@@ -843,11 +846,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "cells"',
         lambda: plans.changed(plans.full(), 0, {"groups": plans.full().reads[1].query.groups}),
     ),
-    "groups of a strategy are those of queries of the release, each once": (
+    "the groups of a strategy are groups of queries of the release, each once": (
         'step 1, "cells"',
         lambda: plans.changed(plans.full(), 0, {"groups": plans.centred().steps[2].query.groups}),
     ),
-    "filters of a strategy are those of queries of the release": (
+    "the filters of a strategy are filters of queries of the release": (
         'step 1, "total"',
         lambda: plans.changed(
             plans.conditions(), 0, {"where": WHERE}, measures=(replace(RECORDS, where=WHERE),)
@@ -859,20 +862,20 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             plans.conditions(), 0, {"where": plans.conditions().reads[1].query.where}
         ),
     ),
-    "rows of a unit that a strategy counts are limited by their number alone": (
+    "only their number limits the rows of a unit that a strategy counts": (
         'step 1, "total"',
         lambda: plans.conditions(people=True, in_cells=1),
     ),
     # --- cells mixed along axes
-    "what is mixed along axes is noisy numbers": (
+    "a step that mixes cells along axes releases noisy numbers": (
         'step 1, "q"',
         lambda: with_step(plan("mode"), axes=(EACH,)),
     ),
-    "keys are not selected by what is mixed along axes": (
+    "a step that mixes cells along axes selects no keys": (
         'step 1, "q"',
         lambda: with_step(plan("keys"), axes=(EACH,)),
     ),
-    "what is mixed along axes is one count of the records of each cell": (
+    "a step that mixes cells along axes counts the records of each cell once": (
         'step 1, "q"',
         lambda: with_step(plan("mean"), axes=(EACH,)),
     ),
@@ -884,7 +887,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("count"), axes=(EACH, EACH)),
     ),
-    "each matrix has integers for all labels of its axis, and what its kind has": (
+    "each matrix has integers for all labels of its axis, and the content of its kind": (
         'step 1, "q"',
         lambda: with_step(plan("count"), axes=(AxisMatrix(AxisKind.RUNNING, ((1,),)),)),
     ),
@@ -893,15 +896,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'query "q"',
         lambda: with_step(plan("mean"), {"column": replace(declared("x"), grid=Grid(ONE, 0, 9))}),
     ),
-    "it has what its statistic takes, and nothing else": (
+    "it has the details that its statistic takes, and no others": (
         'query "q"',
         lambda: with_step(plan("count"), {"quantiles": (HALF,)}),
     ),
-    "labels and bins of a statistic are of its own columns": (
+    "the labels and bins of a statistic belong to its own columns": (
         'query "q"',
         lambda: with_step(plan("mode"), {"column": declared("g")}),
     ),
-    "quantiles that are read of counts along a column lie between 0 and 1": (
+    "quantiles that are read from counts along a column are between 0 and 1": (
         'query "q"',
         lambda: with_step(plan("running"), {"quantiles": (ONE,)}),
     ),
@@ -913,16 +916,16 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("count"), axes=(CENTRED,)),
     ),
-    "it releases what its query's statistic is, or the sums of its column": (
+    "it releases the content of its query's statistic, or the sums of its column": (
         'step 1, "q"',
         lambda: with_step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
     ),
     # --- figures
-    "their noise is of the mechanism that the spec asks for": (
+    "their noise comes from the mechanism that the spec asks for": (
         'the figures of "q"',
         lambda: with_step(plan("count"), {"mechanism": "gaussian"}),
     ),
-    "the step releases what the query's statistic is by itself": (
+    "the step releases the content of the query's statistic": (
         'the figures of "s"',
         lambda: read(plan("sums"), "s", rows=(), reading=Reading.OWN, factors=()),
     ),
@@ -942,15 +945,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "n"',
         count_of_weighted_records,
     ),
-    "figures that are not of some integers are read as their own": (
+    "figures that are not read from chosen integers are read as their own": (
         'the figures of "q"',
         lambda: read(plan("count"), "q", reading=Reading.LINEAR),
     ),
-    "figures of its own have no factors, sums over groups or screens": (
+    "a query's own figures have no factors, sums over groups or screens": (
         'the figures of "q"',
         lambda: read(plan("count"), "q", screened=True),
     ),
-    "the query is about the same as the step": (
+    "the query asks for the same figure as the step": (
         'the figures of "q"',
         lambda: read(plan("two"), "q", step="r"),
     ),
@@ -958,7 +961,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "n"',
         lambda: read(plan("shared"), "n", rows=(0, 1, 2, 9)),
     ),
-    "integers are read of noisy numbers": (
+    "integers are read from a step that releases noisy numbers": (
         'the figures of "q"',
         lambda: read(plan("quantiles"), "q", rows=(0,)),
     ),
@@ -966,15 +969,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q"',
         lambda: read(plan("top"), "q", rows=(0,)),
     ),
-    "private keys are those of the query's table": (
+    "private keys belong to the query's table": (
         'the figures of "m"',
         read_of_another_table,
     ),
-    "groups that are added up are the step's, each once": (
+    "the groups that are added up are groups of the step, each once": (
         'the figures of "coarse"',
         lambda: read(plan("shared"), "coarse", merged=(1, 1)),
     ),
-    "the other groups are those of the query": (
+    "the other groups are the groups of the query": (
         'the figures of "coarse"',
         lambda: read(plan("shared"), "coarse", merged=()),
     ),
@@ -990,8 +993,8 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "coarse"',
         lambda: asked_of_read(plan("shared"), "coarse", statistic="mean"),
     ),
-    "the records are those of the query's filter": ('the figures of "n"', shared_filter),
-    "the column is the query's": (
+    "the step counts the records of the query's filter": ('the figures of "n"', shared_filter),
+    "the step uses the query's column": (
         'the figures of "s"',
         lambda: asked_of_read(plan("shared"), "s", column=plan("shared").release.columns["x"]),
     ),
@@ -1007,7 +1010,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "s"',
         lambda: read(plan("shared"), "s", factors=(ONE, ONE, ONE, ONE)[: rows_of("s")]),
     ),
-    "what is screened is a count of records without a value": (
+    "the screen is a count of records without a value": (
         'the figures of "coarse"',
         lambda: read(plan("shared"), "coarse", screened=True),
     ),
@@ -1032,7 +1035,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q0"',
         lambda: plans.read(plans.conditions(), 0, {"statistic": "sum"}),
     ),
-    "no group of combined figures stands twice": (
+    "no group of combined figures is listed twice": (
         'the figures of "q1"',
         lambda: plans.read(plans.full(), 1, {"groups": plans.full().reads[1].query.groups * 2}),
     ),
@@ -1065,11 +1068,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: plans.term(plans.centred(), 1, 1, factor=ONE),
     ),
     # --- record-level tables
-    "the tables are those of the spec, in its order": (
+    "the plan has the record-level tables of the spec, in its order": (
         "the record-level tables",
         lambda: replace(tables(), records=tables().records[::-1]),
     ),
-    "no two tables have one name, in whichever case": (
+    "no two tables have the same name, even in another case": (
         "the record-level tables",
         same_table_twice,
     ),
@@ -1101,11 +1104,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'table "t", column "h"',
         lambda: column(tables(), 0, group=replace(answer(0).column.group, column="g")),
     ),
-    "its numbers are on its own grid, and never missing": (
+    "its numbers are on its own grid, and none is missing": (
         'table "t", column "x"',
         lambda: of_column_x(null_fill=None),
     ),
-    "its law is one of its labels, or of its numbers": (
+    "its law is a law of its labels or of its numbers": (
         'table "t", column "h"',
         lambda: response(tables(), 0, law=replace(answer(0).law, labels=9)),
     ),
@@ -1149,7 +1152,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: table_loss(1, rho=Fraction(1, 10**6)),
     ),
     # --- the total
-    "every step has a rho, where the total has one": (
+    "every step has a rho if the total has one": (
         "the total",
         lambda: replace(plan("keys"), loss=replace(plan("keys").loss, rho=ONE)),
     ),
@@ -1165,7 +1168,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the total",
         lambda: replace(tables_with_delta(), loss=Loss(Fraction(9))),
     ),
-    "all steps together cost no more epsilon and delta than is claimed": (
+    "all steps together cost no more epsilon and delta than the plan claims": (
         "the total",
         lambda: total(epsilon=HALF),
     ),
@@ -1177,11 +1180,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the total",
         lambda: total(delta=HALF),
     ),
-    "what the plan states as the plain sum of all losses is that": (
+    "the plain sum that the plan states is the sum of all losses": (
         "the total",
         lambda: replace(plan("two"), basic=Loss(HALF)),
     ),
-    "losses are added if the plan says so, or composed by a known method": (
+    "the losses are added if the plan says so, and otherwise composed by a known method": (
         "the total",
         lambda: replace(plan("two"), method="by hand"),
     ),
@@ -1320,10 +1323,12 @@ def test_a_bound_that_is_no_number_confirms_nothing(
 @pytest.mark.parametrize("statistic", ["cumulative", "histogram"])
 def test_counts_along_a_column_have_one(statistic: str) -> None:
     along = with_step(plan("running"), {"statistic": statistic, "column": None})
-    with pytest.raises(Failure, match="labels and bins of a statistic are of its own columns"):
+    with pytest.raises(
+        Failure, match="the labels and bins of a statistic belong to its own columns"
+    ):
         certify(along)
 
 
 def test_a_choice_by_another_form_is_refused() -> None:
-    with pytest.raises(Failure, match="by the exponential mechanism or by permute-and-flip"):
+    with pytest.raises(Failure, match="uses the exponential mechanism or permute-and-flip"):
         certify(with_step(plan("count"), form=Form.CHOICE))
