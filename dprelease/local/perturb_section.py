@@ -47,8 +47,8 @@ def _read_mechanism(value: object) -> Mechanism:
 class PerturbSection(Section, header="[[perturb]]"):
     WORDS = (
         "A table of records in the local model: the same columns and one row for each record, "
-        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
-        "`read_truth`; a `[[perturb]]` that is all of the spec can have the total."
+        "each value perturbed on its own. The number of records is public. State `epsilon` or "
+        "`truth`; a single `[[perturb]]` in a spec without queries can take the total."
     )
 
     name = Key(
@@ -58,23 +58,27 @@ class PerturbSection(Section, header="[[perturb]]"):
     )
     columns = Key(
         read_texts,
-        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
-        "that is not declared, without `other`, is answered at random",
+        "the columns, in order; each needs keys or bins, or bounds, or is boolean. Without "
+        "`other`, a value that is not declared is answered at random",
         remedy="list the columns of the table, each declared in [columns.NAME]",
     )
     mechanism = Key(
         read_mechanisms,
-        "which noise; auto takes the best for each column: of labels randomized-response or "
-        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
-        '"randomized-response" }`',
+        "the mechanism, or one for each column: "
+        '`{ region = "randomized-response" }`; auto takes the best for each column: '
+        "randomized-response or subset-selection for labels, laplace or piecewise for numbers",
         '"auto"',
     )
     epsilon = Key(
         read_budget, "what the whole table costs one unit: all columns of its rows", "the total"
     )
-    delta = Key(read_probability, "with `epsilon`, the same", "0")
+    delta = Key(
+        read_probability, "the delta that the whole table costs one unit, with `epsilon`", "0"
+    )
     truth = Key(
         read_truth,
         "instead of `epsilon`: the chance of the true answer in each column; labels only",
     )
-    weights = Key(read_weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")
+    weights = Key(
+        read_weights, "the share of epsilon that each column gets: `{ region = 2 }`", "1 each"
+    )

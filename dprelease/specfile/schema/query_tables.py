@@ -23,8 +23,8 @@ PartStatistic = Literal["sum", "count"]
 class SelectionSection(Section, header="partition_selection = { ... }"):
     WORDS = (
         "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
-        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
-        "column); a table without one gets `<table>_rows` or `<table>_units`."
+        "One selection applies to the whole table and uses its `count` (`count_units` if the unit "
+        "is a column); a table without such a query gets `<table>_rows` or `<table>_units`."
     )
 
     delta = Key(
@@ -43,9 +43,11 @@ read_selection = build_table_reader(SelectionSection)
 
 
 class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
-    WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
+    WORDS = (
+        "What a `ratio` divides: the sum of a column or, without a column, the number of records."
+    )
 
-    column = Key(read_line, "what is summed; needs bounds")
+    column = Key(read_line, "the column that is summed; it needs bounds")
     where = Key(read_text, "which records count", "all records")
     statistic = Choice[PartStatistic | None](
         PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
@@ -71,14 +73,17 @@ class AccuracySection(Section, header="accuracy = { ... }"):
 
     within = Key(
         read_halfwidth,
-        "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
-        remedy="how far the noise may move a figure, in its own unit, such as within = 10",
+        "the largest noise, in the unit of the figure; for a choice in scores, for a quantile in "
+        "ranks",
+        remedy="write how far the noise may move a figure, in its own unit, such as within = 10",
     )
-    confidence = Key(read_confidence, "how often it must be within, 0.5 to below 1", "0.95")
+    confidence = Key(
+        read_confidence, "how often the noise must be within that, 0.5 to below 1", "0.95"
+    )
     records = Key(
         bound,
-        "of means, shares, ratios and variances: at how many records the target holds, if "
-        "their values are spread evenly over the bounds",
+        "for means, shares, ratios and variances: the number of records for which the target "
+        "holds, if their values are spread evenly over the bounds",
     )
 
 

@@ -12,8 +12,8 @@ Decision = Literal["approved", "approved with conditions", "refused"]
 
 class AttestationsSection(Section, header="[review.attestations]"):
     WORDS = (
-        "What the reviewer states of hazards that the tool can't check, a text each. Without one "
-        "the hazard is `not checked` in the report, with one it is `stated`."
+        "What the reviewer states about hazards that the tool can't check, one text for each. The "
+        "report calls a hazard with a text `stated`, and others `not checked`."
     )
 
     side_channels = Key(
@@ -25,7 +25,7 @@ class AttestationsSection(Section, header="[review.attestations]"):
         read_text, "who is trusted with the private table, and on what terms"
     )
     trust_in_the_local_model = Key(
-        read_text, "of record-level tables: who held the true records; needs a `[[perturb]]`"
+        read_text, "who held the true records of record-level tables; needs a `[[perturb]]`"
     )
 
 
@@ -34,15 +34,13 @@ read_attestations = build_table_reader(AttestationsSection)
 
 class ReviewSection(Section, header="[review]"):
     WORDS = (
-        "Who looked at the release and agreed to it: words for the report, which change neither "
-        "its noise nor what makes it the same release. An approved plan holds a run to all of "
-        "them but `decision`, `date` and `reference`, which come with the signature."
+        "Who reviewed the release and agreed to it. These texts are for the report; they change "
+        "neither the noise nor the identity of the release. A run must match an approved plan in "
+        "all of them except `decision`, `date` and `reference`, which come with the signature."
     )
 
-    reviewer = Key(
-        read_line, "who reviewed the release; needed beside any other key of the section"
-    )
-    role = Key(read_line, "such as data protection officer")
+    reviewer = Key(read_line, "who reviewed the release; needed with any other key of the section")
+    role = Key(read_line, "the reviewer's role, such as data protection officer")
     decision = Choice[Decision | None](
         Decision, None, 'what the reviewer decided; `run` releases nothing that is "refused"', "-"
     )
@@ -50,4 +48,4 @@ class ReviewSection(Section, header="[review]"):
     reference = Key(read_line, "where the signed paper is, such as a file number")
     legal_basis = Key(read_text, "the law that the release rests on")
     necessity = Key(read_text, "why the release is needed, and why no less would do")
-    attestations = Key(read_attestations, "what the reviewer states of hazards")
+    attestations = Key(read_attestations, "what the reviewer states about hazards")

@@ -77,10 +77,12 @@ class ReleaseSection(Section, header="[release]"):
     curator = Key(read_line, "who holds the data and publishes")
     contact = Key(read_line, "where readers can ask")
     purpose = Key(read_text, "what the release is for; may hold `{period}`")
-    region = Key(read_line, "which place the data is about")
-    sector = Key(read_line, "such as Healthcare or Education, words of the registry of deployments")
+    region = Key(read_line, "the place that the data is about")
+    sector = Key(
+        read_line, "a sector of the registry of deployments, such as Healthcare or Education"
+    )
     approved_by = Key(read_line, "who agreed to the release")
-    licence = Key(read_licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
+    licence = Key(read_licence, "licence of the figures: an SPDX identifier or a URL", "none")
     previous = Key(
         read_line,
         "`report.json` of the last release, relative to the spec; may hold `{period}`. The report "
@@ -94,54 +96,54 @@ class DataSection(Section, header="[data]"):
     path = Key(
         read_line,
         "a file, a glob or a directory, relative to the spec; may hold `{period}`",
-        "required, but for a database or a frame",
+        "required, except for a database or a frame",
     )
     format = Choice[str | None](
         SOURCES,
         None,
-        "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet; "
-        "`.arrow`, `.feather`, `.ipc` Arrow; "
-        '`"adbc"` is a table of a database, `"frame"` one that a program hands over',
+        "the format of the data. By suffix, `.csv`, `.tsv` and `.txt` are CSV, also with `.gz` or "
+        "`.zst`; `.parquet` and `.pq` are Parquet; `.arrow`, `.feather` and `.ipc` are Arrow. "
+        '`"adbc"` is a table of a database, `"frame"` a table that a program passes',
         "by suffix",
     )
-    driver = Choice[str | None](DRIVERS, None, "kind of the database, whose extra is installed")
+    driver = Choice[str | None](DRIVERS, None, "the kind of database; its extra must be installed")
     uri_env = Key(read_line, "the environment variable that holds the URI of the database")
     table = Key(
         read_line,
-        "the table or view, or its schema, a dot and it; in double quotes if a name has a dot; may "
-        "hold `{period}`",
+        "the table or view, with its schema if needed, as in `schema.table`; a name that has a dot "
+        "stands in double quotes; may hold `{period}`",
     )
-    sheet = Key(read_line, "of an Excel workbook the sheet with the records", "its only one")
+    sheet = Key(read_line, "the sheet of an Excel workbook that has the records", "its only one")
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(
         read_line, "names the version of the data; part of the identity; may hold `{period}`"
     )
     weight = Key(
         read_line,
-        "the column of survey weights: how often a record counts in the queries; needs bounds, "
-        "`lower` of 0 or more",
+        "the column of survey weights, which say how often a record counts; it needs bounds, with "
+        "a `lower` of at least 0",
         "each record once",
     )
     design_effect = Key(
         read_design_effect,
-        "how many times the variance of a simple random sample that of the survey's estimates is, "
-        "as its producer says; the report tells it beside weighted figures",
+        "the variance of the survey's estimates divided by that of a simple random sample, as the "
+        "survey's producer states it; the report shows it with weighted figures",
         "none",
     )
     delimiter = Key(read_option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
     quote = Key(read_option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
-    encoding = Key(read_option, "use utf-8, latin-1 or cp1252", '"utf-8"')
+    encoding = Key(read_option, "utf-8, latin-1 or cp1252", '"utf-8"')
     null_values = Key(read_texts, "texts that stand for a missing value", '[""]')
     header = Key(flag, "whether the first line names the columns", "true")
     names = Key(read_texts, "the columns' names, all in order, when `header = false`")
-    strip = Key(flag, "take spaces and tabs around fields off", "false")
+    strip = Key(flag, "removes spaces and tabs around fields", "false")
     decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
     thousands = Key(
         read_option,
         "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
         "none",
     )
-    multiline = Key(flag, "whether a field between quotes may hold line breaks", "false")
+    multiline = Key(flag, "whether a field in quotes may hold line breaks", "false")
     max_lines_per_record = Key(
         record_lines, "with `multiline`, the most lines of one record: 2 to 10,000", "1,000"
     )
@@ -149,9 +151,9 @@ class DataSection(Section, header="[data]"):
 
 class BoundingSection(Section, header="[privacy.bounding]"):
     WORDS = (
-        'How much of one unit counts; needed with `unit = "column"`. '
-        "Of the unit's rows that pass `where` and lie in a group, so many are kept in every table, "
-        "picked pseudo-randomly."
+        'How many rows of one unit count; needed with `unit = "column"`. '
+        "Every table keeps at most this many of the unit's rows that pass `where` and belong to a "
+        "group. They are chosen pseudo-randomly."
     )
 
     max_rows_per_unit = Key(
@@ -161,11 +163,11 @@ class BoundingSection(Section, header="[privacy.bounding]"):
     )
     max_groups_per_unit = Key(
         bound,
-        "most groups of a table that they lie in; without a `[[query]]` there are none",
+        "most groups of a table in which rows of one unit count; needs a `[[query]]`",
         "required with a query",
     )
     max_rows_per_unit_per_group = Key(
-        bound, "most rows of one unit that count in one group", "as many as in all"
+        bound, "most rows of one unit that count in one group", "as many as in the table"
     )
 
 
@@ -184,11 +186,12 @@ class PrivacySection(Section, header="[privacy]"):
     )
     unit_column = Key(
         read_line,
-        "that column, such as a patient's number; need not be declared; nulls are left out",
+        "the column that identifies a unit, such as a patient's number; it need not be declared, "
+        "and records without a value are left out",
     )
     unit_description = Key(read_line, "what a unit stands for, in words", "warned")
     population = Key(
-        read_population, "units in all: a public number, by which delta is judged", "none"
+        read_population, "the public number of all units, with which delta is compared", "none"
     )
     adjacency = Choice[Neighbours | None](
         Neighbours,
@@ -197,18 +200,19 @@ class PrivacySection(Section, header="[privacy]"):
         remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
     )
     epsilon = Key(read_budget, "the total of this release", "sum of the queries")
-    delta = Key(read_probability, "the total delta", "0; beside budgets in `rho` 1e-6")
+    delta = Key(read_probability, "the total delta", "0, or 1e-6 with budgets in `rho`")
     rho = Key(read_budget, "a total in zCDP, instead of `epsilon`")
     accounting = Choice[Accounting](
         Accounting,
         "auto",
-        "how losses add up: the least valid figure; or plain sums, zCDP, distributions alone",
+        'how losses are composed: `"auto"` takes the smallest valid figure, `"pure"` adds them up, '
+        '`"zcdp"` uses only zCDP, `"pld"` only loss distributions',
     )
     bounding = Key(read_bounding, 'needed with `unit = "column"`')
 
 
 class LedgerSection(Section, header="[ledger]"):
-    WORDS = "Where spending is written down. There is always a ledger."
+    WORDS = "Where the spent budget is recorded. There is always a ledger."
 
     path = Key(read_line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
     url_env = Key(
@@ -219,7 +223,7 @@ class LedgerSection(Section, header="[ledger]"):
     )
     dataset = Key(
         read_line,
-        "what the budget belongs to: all specs that name it add up",
+        "the dataset that the budget belongs to; the losses of all specs that name it add up",
         "file or folder name of the data",
     )
     epsilon_cap = Key(read_budget, "most that may ever be spent on the dataset", "no cap, warned")
@@ -227,11 +231,11 @@ class LedgerSection(Section, header="[ledger]"):
         read_probability, "the same for delta; a tenth of it is reserved for composition", "no cap"
     )
     rho_cap = Key(
-        read_budget, "the same for rho: then every release must have a bound in rho", "no cap"
+        read_budget, "the same for rho; every release must then have a bound in rho", "no cap"
     )
     witness = Key(
         read_line,
-        "file that keeps the ledger's last entry, to notice an older copy of it",
+        "file that records the last entry of the ledger, so that an older copy is noticed",
         "the ledger's path, or the variable's name, with `.witness`",
     )
     disjoint_periods = Key(
@@ -243,57 +247,67 @@ class LedgerSection(Section, header="[ledger]"):
 
 
 class ColumnSection(Section, header="[columns.NAME]"):
-    WORDS = "What is publicly known of a column. Columns that no query needs may be left out."
+    WORDS = "What is publicly known about a column. Columns that no query needs may be left out."
 
     type = Choice[TypeName | None](
         TypeName,
         None,
         "how its values are read",
-        remedy="integer, float, decimal, string, boolean, date or timestamp",
+        remedy="write integer, float, decimal, string, boolean, date or timestamp",
     )
-    lower = Key(read_scalar, "least value that counts; sums and means need both bounds")
-    upper = Key(read_scalar, "greatest value that counts")
+    lower = Key(
+        read_scalar,
+        "the lower bound, as which smaller values count; sums and means need both bounds",
+    )
+    upper = Key(read_scalar, "the upper bound, as which larger values count")
     step = Key(
         read_exact,
-        "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
+        "the distance of values on the grid; it must divide both bounds; the chosen one is a power "
+        "of ten that gives at least 100,000 steps",
         "1, or chosen",
     )
     keys = Key(read_scalars, "the public list of values to group by")
-    keys_file = Key(read_line, "the same in a UTF-8 file below the spec's folder, one a line")
+    keys_file = Key(
+        read_line, "the same list in a UTF-8 file below the spec's folder, one value per line"
+    )
     other = Key(read_line, "label of the group for values that are not declared", "dropped")
     nulls = Key(
         read_scalar,
         "what a missing or unreadable value counts as: a value, or the label in `other`",
         '"drop"',
     )
-    bins = Key(read_scalars, "edges of ranges to group by: half-open, the last one closed")
+    bins = Key(
+        read_scalars,
+        "edges of the ranges to group by; ranges are half-open, the last one is closed",
+    )
     format = Key(
         read_line,
-        "how texts of a CSV file write dates or timestamps: `%d.%m.%Y`, of the directives "
+        "how a CSV file writes dates or timestamps, such as `%d.%m.%Y`; the directives are "
         "`%Y %m %d %H %M %S %f %z`",
         "ISO",
     )
     zone = Key(
         read_line,
-        "time zone in whose days and hours moments with a zone are read, such as `Europe/Berlin`",
+        "time zone to which timestamps with a zone are converted, such as `Europe/Berlin`",
         "`UTC`",
     )
     expression = Key(read_text, "computes the column from others of the same record")
     source = Key(read_text, "which public rule the bounds or keys come from", "warned")
     label = Key(label, "what people read instead of the column's name", "the name")
-    labels = Key(read_labels, 'what they read instead of keys: `{ m = "Men" }`', "the keys")
+    labels = Key(read_labels, 'what people read instead of the keys: `{ m = "Men" }`', "the keys")
 
 
 class PostprocessSection(Section, header="[postprocess]"):
     WORDS = (
-        "What is done to noisy figures before they are published, at no cost, in the order of the "
-        "keys. They are for all queries that they fit; the same keys in a `[[query]]` come first."
+        "How noisy figures are processed before they are published, at no cost and in the order "
+        "of the keys. A key applies to all queries that can have it; the same key in a `[[query]]` "
+        "takes precedence."
     )
 
     consistent = Key(
         flag,
-        "tables of the same count or sum, over the same records, are made to agree: the weighted "
-        "least squares of all, and cells add up to their totals exactly",
+        "tables of the same count or sum over the same records are made to agree by weighted least "
+        "squares; cells then add up to their totals exactly",
         "false",
     )
     nonnegative = Key(
@@ -302,28 +316,30 @@ class PostprocessSection(Section, header="[postprocess]"):
         "up to the noisy total",
         "false",
     )
-    integer = Key(flag, "counts and sums become whole, and totals are kept", "false")
+    integer = Key(flag, "counts and sums become whole numbers; totals are kept", "false")
     publish_if = Key(
         read_text,
-        "a condition over `value`, `noise_moe`, `count` and the other figures of the row; else the "
-        "cell is empty and flagged `suppressed`, which is no privacy protection",
+        "a condition on `value`, `noise_moe`, `count` and other figures of the row; where it is "
+        "false, the cell is empty and flagged `suppressed`, which does not protect privacy",
         "always",
     )
     hide_below = Key(
-        read_exact, "of counts and sums, short for `publish_if` with `value >=`", "never"
+        read_exact, "for counts and sums, short for `publish_if` with `value >=`", "never"
     )
     round_to = Key(
-        display_step, "figures are rounded to multiples of this at last; wider intervals", "exact"
+        display_step,
+        "figures are finally rounded to multiples of this; their intervals become wider",
+        "exact",
     )
     flag_unreliable_at = Key(
-        display_step, "the share of a figure beyond which its half-width has it flagged", "0.3"
+        display_step, "a figure is flagged if its half-width is more than this share of it", "0.3"
     )
 
 
 class QuerySection(Section, header="[[query]]"):
     WORDS = (
         "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight "
-        "1). The keys from `consistent` on are those of `[postprocess]`, before which they come."
+        "1). The keys from `consistent` on take precedence over those of `[postprocess]`."
     )
 
     name = Key(
@@ -334,18 +350,18 @@ class QuerySection(Section, header="[[query]]"):
     statistic = Key(
         read_line,
         f"{', '.join(_FIRST)} or {_LAST}",
-        remedy="such as count, sum, mean, quantile or histogram",
+        remedy="write a statistic, such as count, sum, mean, quantile or histogram",
     )
     by = Key(
         read_texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall"
     )
-    column = Key(read_line, "what is summed, averaged, put in order, counted or chosen by value")
+    column = Key(read_line, "the column that is summed, averaged, sorted, counted or chosen from")
     bins = Key(
-        read_scalars, "edges for a histogram, mode or top_k of its own", "those of the column"
+        read_scalars, "the query's own edges for a histogram, mode or top_k", "those of the column"
     )
     where = Key(
         read_text,
-        "a condition; only records for which it is true count; of a proportion: the condition "
+        "a condition; only records for which it is true count; for a proportion, the condition "
         "whose share of the records is published",
         "all records",
     )
@@ -353,28 +369,28 @@ class QuerySection(Section, header="[[query]]"):
     vars().update(read_own_keys())
 
     partition_selection = Key(
-        read_selection, "shows groups without public keys that many units are in"
+        read_selection, "shows groups without public keys if many units are in them"
     )
     epsilon = Key(read_budget, "the query's own budget")
     delta = Key(read_probability, "with `epsilon`, for Gaussian noise")
     rho = Key(read_budget, "the query's own budget in zCDP")
-    weight = Key(weight, "how much its variance matters in sharing what the others leave", "1")
-    accuracy = Key(read_accuracy, "the noise that is bearable, instead of a budget")
+    weight = Key(weight, "how much its variance matters when the rest of the total is shared", "1")
+    accuracy = Key(read_accuracy, "the largest acceptable noise, instead of a budget")
     mechanism = Choice[Mechanism](
-        Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
+        Mechanism,
+        "auto",
+        "the mechanism; auto takes the best; choices and quantiles take the exponential one",
     )
-    table = Key(read_safe_name, "which table it is published in", "`overall` or `by_...`")
+    table = Key(read_safe_name, "the table in which it is published", "`overall` or `by_...`")
     weight_by_survey = Key(
         flag,
-        "whether records count by the survey weight of `[data]`; of statistics that can't, say "
-        "false",
+        "whether the survey weight of `[data]` applies; write false for statistics that can't be "
+        "weighted",
         "true where `[data]` has a `weight`",
     )
     title = Key(label, "what people read instead of the name", "the name")
     unit = Key(label, "the unit of the figure, such as days or EUR")
-    decimals = Key(
-        read_decimals, "how many decimals they are shown", "two digits of the half-width"
-    )
+    decimals = Key(read_decimals, "the number of decimals shown", "two digits of the half-width")
     consistent = PostprocessSection.consistent
     nonnegative = PostprocessSection.nonnegative
     integer = PostprocessSection.integer
@@ -407,8 +423,8 @@ class ReportSection(Section, header="[report]"):
 
     formats = Key(
         read_texts,
-        "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
-        "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
+        "any of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`), `registry` (an "
+        "entry for OpenDP's registry) and `dcat` (DCAT-AP, for data catalogues)",
         '["' + '", "'.join(DEFAULT_REPORT_FORMATS) + '"]',
     )
     language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
