@@ -14,7 +14,7 @@ from pathlib import Path
 import postgres_server
 import pytest
 from hypothesis import HealthCheck, settings
-from thorough import in_diagonal
+from thorough import in_diagonal, names_with_more
 
 BY_DEFAULT = "not thorough"
 IN_MEMORY = Path("/dev/shm")
@@ -98,8 +98,8 @@ def _has_more(item: pytest.Item) -> bool:
     """Whether a test does more in a run of all tests: it runs there only, or has more examples."""
     if item.get_closest_marker("thorough") or getattr(item.obj, "is_hypothesis_test", False):
         return True
-    names = vars(item.getparent(pytest.Module).obj).values()
-    return any(getattr(one, "__module__", None) == "thorough" for one in names)
+    name = item.nodeid.split("::")[1].partition("[")[0]
+    return name in names_with_more(item.path.read_text(encoding="utf-8"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import product
 from typing import Any, TypeVar
 
@@ -37,6 +39,29 @@ def in_diagonal(position: int, step: int) -> bool:
     """
     row, column = divmod(position, step)
     return column == (row * 0x9E3779B9 % (1 << 32)) * step >> 32
+
+
+@cache
+def names_with_more(module: str) -> set[str]:
+    """Names of a module whose definitions mention what it has from here, or one another of them.
+
+    They may do more in a run of all tests. A test mentions fixtures too.
+    """
+    names: set[str] = set()
+    definitions: list[tuple[set[str], set[str]]] = []
+    for statement in ast.parse(module).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "thorough":
+            names |= {alias.asname or alias.name for alias in statement.names}
+        nodes = list(ast.walk(statement))
+        mentioned = {node.id for node in nodes if isinstance(node, ast.Name)}
+        mentioned |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        is_named = isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        definitions.append(({statement.name} if is_named else mentioned, mentioned))
+    before = None
+    while names != before:
+        before = set(names)
+        names.update(*(defined for defined, mentioned in definitions if mentioned & before))
+    return names
 
 
 Test = Callable[..., None]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from product_source import dotted
-from thorough import for_each, in_diagonal, is_thorough
+from thorough import for_each, in_diagonal, is_thorough, names_with_more
 
 TESTS = Path(__file__).parents[1]
 
@@ -128,3 +128,32 @@ def test_one_case_in_n_is_tried_by_default() -> None:
 
     check()
     assert tried == ([0] if not is_thorough() else [*range(1000)])
+
+
+MODULE = """
+from thorough import some as few
+
+ROWS = few([1, 2], 2)
+OTHERS = [1, 2]
+
+def helper(): return list(ROWS)
+
+@pytest.fixture
+def row(): return helper()
+
+@pytest.mark.parametrize("one", ROWS)
+def test_by_its_cases(one): pass
+
+def test_by_a_fixture(row): pass
+
+@few([], 1)
+def test_by_its_decorator(): pass
+
+@pytest.mark.parametrize("one", OTHERS)
+def test_the_same(one): pass
+"""
+
+
+def test_tests_that_may_do_more_are_found_by_what_they_reach() -> None:
+    tests = {name for name in names_with_more(MODULE) if name.startswith("test_")}
+    assert tests == {"test_by_its_cases", "test_by_a_fixture", "test_by_its_decorator"}
