@@ -254,6 +254,7 @@ def test_packed_records(
     assert watched[-1] == "write"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", PACKED)
 @pytest.mark.parametrize(
     "change",
@@ -281,6 +282,7 @@ def test_packed_records_cut_short_or_damaged(
     assert not (folder / "work" / "out").exists()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", PACKED)
 def test_packed_records_that_are_whole_again(
     how: str, folder: Path, capfd: pytest.CaptureFixture[str]

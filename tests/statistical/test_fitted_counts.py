@@ -129,7 +129,9 @@ QUERIES = [
 @pytest.mark.parametrize(
     "releases", [200, pytest.param(2000, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
-@pytest.mark.parametrize("privacy", [{"epsilon": 0.9}, {"rho": 0.1}])
+@pytest.mark.parametrize(
+    "privacy", [{"epsilon": 0.9}, pytest.param({"rho": 0.1}, marks=pytest.mark.thorough)]
+)
 def test_combined_shares_hold_the_truth(
     privacy: dict[str, Any], releases: int, entropy: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:

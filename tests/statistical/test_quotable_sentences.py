@@ -73,10 +73,10 @@ def wrong_releases(made: Redrawn, alpha: Fraction, releases: int, entropy: Any) 
 
 CASES = [
     (ALONE, {"epsilon": 0.8}),
-    (ALONE, {"epsilon": 8.0}),
-    (ALONE, {"epsilon": 1.0, "delta": 1e-6}),
+    pytest.param(ALONE, {"epsilon": 8.0}, marks=pytest.mark.thorough),
+    pytest.param(ALONE, {"epsilon": 1.0, "delta": 1e-6}, marks=pytest.mark.thorough),
     (TOGETHER, {"rho": 0.02}),
-    (TOGETHER, {"epsilon": 1.0}),
+    pytest.param(TOGETHER, {"epsilon": 1.0}, marks=pytest.mark.thorough),
 ]
 
 
