@@ -9,9 +9,17 @@ Sets of tables, with n_i the labels of axis i:
 * *Nested*: tables each of which has the axes of the one before and one more: the cells of the
   coarsest one, and of each other one the cells with its new axis centred.
 * *Plain*: some tables as they are: those of the spec, those of them that lie in no other, or a few
-  into which they are joined. Every figure is the best estimate from all of them (``estimates``).
+  into which they are joined. Every figure is the best estimate from all of them (``Estimates``).
 
 Conditions: twice the count less the total for each, and the total.
+
+*Estimates.* A table over the groups A is a sum of components, one for each set B of its groups:
+what is left of the table over B after centring it along each axis, spread evenly over the cells
+that agree in B. Components of different sets are orthogonal, and independent noise of one variance
+stays uncorrelated between them. So each component is estimated for itself: by every released table
+that has its groups, added up over its other groups and centred, with weights in inverse proportion
+to the variance that this has, which is that of the noise times the number of cells (generalized
+least squares; as in Barak et al. 2007 and Hay et al. 2010 for single cases).
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import prod
 from typing import Protocol
 
@@ -40,7 +48,6 @@ from dprelease.model import (
     Term,
 )
 from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, complete_groups
-from dprelease.planning.linear_estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.shared.statistic import Neighbours, Released
 from dprelease.statistics.statistic_registry import get_statistic
@@ -50,6 +57,12 @@ MOST_PLAIN = 64
 """More tables than these are not joined, nor estimated from each other as they are."""
 MOST_CONDITIONS = 1000
 """Of one piece, whose matrix has their square of entries. Several pieces err as one would."""
+
+DIGITS = 6
+"""Weights are rounded to so many places, so that they add up to exactly 1."""
+
+_EXACT = 1e-30
+"""Stands for the variance of a table without noise: all weight is on it."""
 
 Axes = frozenset[int]
 """Places of groups, in an order of those of all tables."""
@@ -101,6 +114,86 @@ class Fixed(Struct, frozen=True):
     def compute_amounts(self, variances: Sequence[float]) -> Amounts:
         """Return how much of the noise of each piece is in each table."""
         return self.shares
+
+
+class Estimates(Struct, frozen=True):
+    """The best linear unbiased estimates of tables from tables with noise; see the module.
+
+    ``tables`` are to be estimated, and ``released``, each as the places of its groups; ``sizes``
+    are the numbers of labels of all groups.
+    """
+
+    tables: Sequence[Axes]
+    released: Sequence[Axes]
+    sizes: Sequence[int]
+
+    def build_figures(self, variances: Sequence[float]) -> Mapping[Axes, Sequence[Term]]:
+        """Build the terms of each table's figures; steps are named by the position of their table.
+
+        ``variances``: those of the noise of the released tables.
+        """
+        weights = {
+            axes: _round_weights(weights)
+            for axes, weights in self._compute_weights(variances).items()
+        }
+        return {table: list(self._iter_terms(table, weights)) for table in self.tables}
+
+    def compute_amounts(self, variances: Sequence[float]) -> Mapping[Axes, Mapping[int, float]]:
+        """Compute how much of the noise of each released table is in each table's figures."""
+        amounts: dict[Axes, dict[int, float]] = {}
+        weights = self._compute_weights(variances)
+        for table in self.tables:
+            shares = amounts.setdefault(table, {})
+            for component in _iter_subsets(table):
+                # Component B has the product of n - 1 over its groups as its share of all cells.
+                own = prod(self.sizes[at] - 1 for at in component)
+                parts = own / _count_cells(table, self.sizes) ** 2
+                for place, weight in weights[component].items():
+                    cells = _count_cells(self.released[place], self.sizes)
+                    shares[place] = shares.get(place, 0.0) + parts * weight**2 * cells
+        return amounts
+
+    def _compute_weights(self, variances: Sequence[float]) -> dict[Axes, dict[int, float]]:
+        """Compute the weight of each released table in the estimates of its components."""
+        inverse: dict[Axes, dict[int, float]] = {}
+        for place, axes in enumerate(self.released):
+            for component in _iter_subsets(axes):
+                precision = 1 / ((variances[place] or _EXACT) * _count_cells(axes, self.sizes))
+                inverse.setdefault(component, {})[place] = precision
+        return {
+            component: {place: part / sum(parts.values()) for place, part in parts.items()}
+            for component, parts in inverse.items()
+        }
+
+    def _iter_terms(
+        self, table: Axes, weights: Mapping[Axes, Mapping[int, Fraction]]
+    ) -> Iterator[Term]:
+        """Give the terms of a table's figures."""
+        for place, axes in enumerate(self.released):
+            # A centred component over B is the sum over C in B of (-1)^|B - C| times the cells over
+            # C.
+            common = axes & table
+            for agreeing in _iter_subsets(common):
+                factor = Fraction(0)
+                for extra_axes in _iter_subsets(common - agreeing):
+                    factor += (-1) ** len(extra_axes) * weights[agreeing | extra_axes][place]
+                if factor:
+                    places = tuple(at for at, axis in enumerate(sorted(axes)) if axis in agreeing)
+                    factor /= _count_cells(table - agreeing, self.sizes)
+                    yield Term(str(place), factor, 0, places)
+
+
+def _round_weights(weights: Mapping[int, float]) -> dict[int, Fraction]:
+    """Round the weights to fractions that add up to 1."""
+    parts = {place: round(weight * 10**DIGITS) for place, weight in weights.items()}
+    parts[min(parts)] += 10**DIGITS - sum(parts.values())
+    return {place: Fraction(part, 10**DIGITS) for place, part in parts.items()}
+
+
+def _iter_subsets(axes: Iterable[int]) -> Iterator[Axes]:
+    places = sorted(axes)
+    sizes = range(len(places) + 1)
+    return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
 
 
 class Candidate(Struct, frozen=True):
@@ -248,16 +341,16 @@ def _center_tables(
 def _nest_tables(
     tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]
 ) -> Made | None:
-    chain = sorted(tables, key=len)
+    nested = sorted(tables, key=len)
     if any(
-        len(larger - smaller) != 1 or not smaller < larger for smaller, larger in pairwise(chain)
+        len(larger - smaller) != 1 or not smaller < larger for smaller, larger in pairwise(nested)
     ):
         return None
-    first = sorted(chain[0])
+    first = sorted(nested[0])
     pieces = [Piece(tuple(order[place] for place in first))]
-    terms = {chain[0]: [_sum_piece(0, len(first), Fraction(1))]}
-    shares = {chain[0]: {0: 1.0}}
-    for smaller, larger in pairwise(chain):
+    terms = {nested[0]: [_sum_piece(0, len(first), Fraction(1))]}
+    shares = {nested[0]: {0: 1.0}}
+    for smaller, larger in pairwise(nested):
         (new,) = larger - smaller
         whole, size = sorted(larger), sizes[new]
         axes = tuple(CENTRED if place == new else EACH for place in whole)

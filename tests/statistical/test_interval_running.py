@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
-from dprelease.statistics.cumulative import find_place
-from dprelease.statistics.shared.running_sums import RunningSums, build_matrix, read_running_sums
+from dprelease.statistics.cumulative import RunningSums, build_matrix, find_place, read_running_sums
 from dprelease.statistics.statistic_registry import get_statistic
 
 EDGES = ("0", "1", "3", "7", "8", "20")

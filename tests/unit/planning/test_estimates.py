@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dprelease.model import ColumnType, Group, Term
-from dprelease.planning.linear_estimates import Estimates
+from dprelease.planning.strategy_candidates import Estimates
 
 Matrix = NDArray[np.object_]
 SIZES = {"a": 3, "b": 2, "c": 4, "d": 1}
