@@ -1,5 +1,6 @@
 """Every spec in the documentation, and every piece of one, loads and can be planned."""
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,7 @@ from dprelease.expressions.whitelist import ALLOWED
 from dprelease.specfile.checks.queries.groups import MAX_CELLS
 from dprelease.specfile.keys.section_reader import Key, Section
 from dprelease.specfile.schema import sections
-from dprelease.statistics.statistic_registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
 
 def read(text: str) -> dict[str, Any]:
@@ -70,6 +71,15 @@ def test_every_key_is_described_and_nothing_else():
         assert all(key.meaning for key in section.KEYS.values())
         required = {name for name, key in section.KEYS.items() if key.absent == "required"}
         assert required == set(section.REQUIRED)
+
+
+def test_the_words_of_sections_name_keys_that_are_there():
+    keys = {key for section in sections.SECTIONS for key in section.KEYS}
+    known = {*keys, *list_own_keys(), *STATISTICS, "noise_moe"}  # the last is a published column
+    for section in sections.SECTIONS:
+        words = [section.WORDS, *(f"{key.meaning} {key.absent}" for key in section.KEYS.values())]
+        named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", " ".join(words)))
+        assert named - known == set()
 
 
 def test_stated_defaults_are_those_of_the_sections():
