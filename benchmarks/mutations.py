@@ -109,6 +109,9 @@ MUTANTS = [
     Mutant("self.taken = True", "self.taken = False", "seal: a failed draw can be repeated free", "unit/release"),
     Mutant("return sealed if first_sealed == payload else from_bytes(run.plan, first_sealed)", "return sealed", "seal: a second draw is published", f"{RELEASE} contracts/test_ledger_processes.py"),
     Mutant("salt = read_bits(draw.entropy, 63) if bounded else 0", "salt = 0", "bounding rule: the salt", RELEASE, "release/run"),
+    Mutant("salt = read_bits(draw.entropy, 63) if bounded else 0", "salt = 0", "bounding rule: the salt of records", "unit/release unit/local", "record_release"),
+    Mutant("return rows.take(order)", "return rows", "records: published in the order of the data", "unit/local"),
+    Mutant("os.mkdir(directory, 0o700)", "os.mkdir(directory)", "records: others may read what is not published yet", "unit/local"),
     Mutant('return bool(content.get("form") == FORM and content["steps"] == describe_laws(plan))', 'return bool(content.get("form") == FORM)', "seal: of another plan", "unit/release"),
     # --- ledger
     Mutant("if caps.epsilon is not None and projected.epsilon > caps.epsilon:", "if caps.epsilon is not None and now.epsilon > caps.epsilon:", "ledger: comparison with the cap", LEDGER),
