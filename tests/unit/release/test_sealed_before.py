@@ -102,5 +102,5 @@ def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) ->
 
 
 def test_no_other_plan_takes_the_number_for_public(release: dprelease.Release) -> None:
-    with pytest.raises(Failure, match="as many records"):
+    with pytest.raises(Failure, match="do not change the number of records"):
         certify(as_before(release).plan)
