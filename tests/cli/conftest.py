@@ -179,6 +179,16 @@ def called(folder: Path, arguments: Sequence[str], more: Mapping[str, str]) -> A
         return Answer(code, *texts)
 
 
+@pytest.fixture(scope="session")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what a run of small.toml leaves, for tests that read it alone."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "small.toml").write_text(SPEC, encoding="utf-8")
+    (folder / "small.csv").write_text(DATA, encoding="utf-8")
+    assert called(folder, ["run", "small.toml", "-q"], {}).code == 0
+    return folder
+
+
 @pytest.fixture
 def terminal(folder: Path) -> Callable[..., tuple[int, str]]:
     """Run ``dprelease`` with a terminal for both of its streams: exit code and what it showed."""

@@ -1,6 +1,7 @@
 """`dprelease combine`: sums, differences and shares of a release's figures, and what it refuses."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,8 +9,8 @@ import dprelease
 
 
 @pytest.fixture
-def released(cli):
-    assert cli("run", "small.toml", "-q").code == 0
+def released(run_once, folder):
+    shutil.copytree(run_once, folder, dirs_exist_ok=True)
 
 
 def figures(folder):
