@@ -47,7 +47,9 @@ def _batches(path: str, form: str, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     if form == "parquet":
-        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        kinds = pq.read_schema(path)
+        places = [each for each in names if pa.types.is_dictionary(kinds.field(each).type)]
+        file = pq.ParquetFile(path, read_dictionary=places, coerce_int96_timestamp_unit="us")
         yield from file.iter_batches(columns=names or None)
         return
     with open(path, "rb") as stream:

@@ -6,7 +6,7 @@ is not in ``arrow_types`` is refused before anything is charged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dprelease.files.uris import is_uri
@@ -39,6 +39,7 @@ class ParquetLayout(ColumnLayout, frozen=True):
         row_groups: For each file, the bytes of the columns that are read in each row group.
         plain: Whether all columns are in the files, and of types whose values DuckDB's own reader
             reads as Arrow does.
+        dictionaries: For each file, the columns whose texts its writer had in a dictionary.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +47,7 @@ class ParquetLayout(ColumnLayout, frozen=True):
     batch_rows: int
     row_groups: tuple[tuple[int, ...], ...]
     plain: bool
+    dictionaries: Mapping[str, frozenset[str]]
 
 
 def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
@@ -57,12 +59,16 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     types_of_files: list[dict[str, Any]] = []
     row_groups: list[tuple[int, ...]] = []
     without_dictionary: set[str] = set()
+    dictionaries: dict[str, frozenset[str]] = {}
     records = 0
     plain = not partitions
     for path in paths:
         with _open_file(path, source.pattern) as file:
             check_apart(partitions, file.schema_arrow.names, source.pattern)
             of_file: dict[str, Any] = {}
+            dictionaries[path] = frozenset(
+                column.name for column in columns if _has_dictionary(file, column.name)
+            )
             for column in columns:
                 enum = _is_enum(file, column.name)
                 kind = choose_type(file.schema_arrow, column, source.pattern, enum=enum)
@@ -106,6 +112,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         max(1, min(batch, BATCH_ROWS)),
         tuple(row_groups),
         plain,
+        dictionaries,
     )
 
 
@@ -182,11 +189,9 @@ class _Chunk(NamedTuple):
 
 def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
     """Read the sizes and encodings of a column in each row group; raises Failure(DATA)."""
-    from pyarrow import types
-
     leaf, chunks = _find_leaf(file, name), []
     readable = _ENCODINGS
-    if leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type):
+    if _has_dictionary(file, name):
         readable = _ENCODINGS - _NOT_OF_A_DICTIONARY
     for place in range(file.num_row_groups if leaf is not None else 0):
         chunk = file.metadata.row_group(place).column(leaf)
@@ -200,6 +205,14 @@ def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
         has_dictionary = encodings <= _DICTIONARY_ENCODINGS
         chunks.append(_Chunk(chunk.total_uncompressed_size, has_dictionary))
     return chunks
+
+
+def _has_dictionary(file: Any, name: str) -> bool:
+    """Tell if the Arrow schema that the writer stored declares the column a dictionary."""
+    from pyarrow import types
+
+    leaf = _find_leaf(file, name)
+    return leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type)
 
 
 def _find_leaf(file: Any, name: str) -> int | None:

@@ -166,8 +166,11 @@ def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
     """Iterate over batches as the file has them; raises OSError if it is damaged."""
     import pyarrow as pa
 
+    # pyarrow would convert a dictionary to the type that its writer had, which fails at a text
+    # that is not UTF-8. Asked for places, it hands on the texts as they are.
+    places = layout.coded | (layout.dictionaries[split.path] & layout.types.keys())
     try:
-        with open_file(split.path, sorted(layout.coded)) as file:
+        with open_file(split.path, sorted(places)) as file:
             batch_size = _count_batch_records(layout, file.schema_arrow)
             groups = range(file.num_row_groups)[split.start : split.end]
             # One by one, because a reader of several groups keeps some of each in memory. Without
