@@ -225,23 +225,33 @@ def value(rng: Random, column: str) -> str:
 
 def clean(rng: Random, form: Form) -> bytes:
     """A record as a program would write it, in which no byte is damaged."""
+    texts = [value(rng, column) for column in form.columns]
+    return write_fields(form, texts, rng.random() < 0.1, rng.random() < 0.001)
+
+
+def write_fields(form: Form, texts: Sequence[str], quote_all: bool, keep_blanks: bool) -> bytes:
+    """A record of these texts; where the dialect can't hold one, of the rest of it."""
     delimiter, quote = form.dialect.delimiter, form.dialect.quote
     fields = []
-    for column in form.columns:
-        text = value(rng, column)
+    for text in texts:
+        field = text
         if not quote:
-            text = text.replace(delimiter, "")
-        elif delimiter in text or text.lstrip(" \t").startswith(quote) or rng.random() < 0.1:
-            if rng.random() < 0.999:  # blanks about quotes are for the careful reader
-                text = text.replace(" ", "").replace("\t", "")
-            text = quote + text.replace(quote, quote * 2) + quote
-        fields.append(text)
+            field = text.replace(delimiter, "")
+        elif quote_all or delimiter in text or text.lstrip(" \t").startswith(quote):
+            if not keep_blanks:  # blanks about quotes are for the careful reader
+                field = text.replace(" ", "").replace("\t", "")
+            field = quote + field.replace(quote, quote * 2) + quote
+        fields.append(field)
     return delimiter.join(fields).encode(form.dialect.encoding, "replace")
 
 
 def odd(rng: Random, form: Form) -> bytes:
     """A line with some damage."""
-    line = clean(rng, form)
+    return damage(rng, form, clean(rng, form))
+
+
+def damage(rng: Random, form: Form, line: bytes) -> bytes:
+    """The line with some damage."""
     delimiter, quote = form.dialect.delimiter.encode(), form.dialect.quote.encode()
     if rng.random() < 0.1:
         empty = (
@@ -281,6 +291,6 @@ def odd(rng: Random, form: Form) -> bytes:
     return line
 
 
-def lines(rng: Random, form: Form, size: int, damage: float) -> list[bytes]:
+def lines(rng: Random, form: Form, size: int, share: float) -> list[bytes]:
     """Lines of a file, of which so many are damaged."""
-    return [(odd if rng.random() < damage else clean)(rng, form) for _ in range(size)]
+    return [(odd if rng.random() < share else clean)(rng, form) for _ in range(size)]
