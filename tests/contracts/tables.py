@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
-from decimal import Decimal
 from itertools import product
 from pathlib import Path
 
@@ -40,40 +37,6 @@ PHYSICAL = {
     T.BOOLEAN: pa.bool_(),
     T.DATE: pa.date32(),
     T.TIMESTAMP: pa.timestamp("us"),
-}
-# Columns of any type with two values and a null; a repeated one may be written in another way.
-OPAQUE = {
-    "integer": pa.array([1, 2, None, 1], pa.int32()),
-    "unsigned": pa.array([2**64 - 1, 2**64 - 2, None, 2**64 - 1], pa.uint64()),
-    "float": pa.array([0.1, math.nan, None, -math.nan], pa.float64()),
-    "single": pa.array([0.1, -math.inf, None, 0.1], pa.float32()),
-    "half": pa.array([0.1, -2.5, None, 0.1], pa.float16()),
-    "zeros": pa.array([0.0, -0.0, None, 0.0], pa.float64()),
-    "decimal": pa.array([Decimal("1.20"), Decimal("-3"), None, Decimal("1.2")]),
-    "fraction": pa.array([Decimal("0.05"), Decimal("-0.05"), None, Decimal("0.05")]),
-    "tiny": pa.array([Decimal("1E-20"), Decimal(0), None, Decimal("1E-20")], pa.decimal128(38, 20)),
-    "string": pa.array(["1", "01", None, "01"], pa.string()),
-    "dictionary": pa.array(["x", "y", None, "x"]).dictionary_encode(),
-    "boolean": pa.array([True, False, None, True]),
-    "date": pa.array([date(2026, 1, 31), date(1, 1, 1), None, date(2026, 1, 31)]),
-    "far date": pa.array([2**31 - 1, -(2**31), None, -(2**31)], pa.date32()),
-    "date in milliseconds": pa.array([date(2026, 1, 31), date(1, 1, 1), None] * 2, pa.date64()),
-    "timestamp": pa.array([10**18, 0, None, 10**18], pa.timestamp("us")),
-    "far timestamp": pa.array([2**63 - 2, -(2**63), None, -(2**63)], pa.timestamp("us")),
-    "infinite timestamp": pa.array([2**63 - 1, 1 - 2**63, None] * 2, pa.timestamp("us")),
-    "milliseconds": pa.array([10**12, -1, None, -1], pa.timestamp("ms")),
-    "seconds": pa.array([10**9, -1, None, -1], pa.timestamp("s")),
-    "nanoseconds": pa.array([10**18 + 1, 10**18 + 2, None, 10**18 + 1], pa.timestamp("ns")),
-    "infinite nanoseconds": pa.array([2**63 - 1, 1 - 2**63, None] * 2, pa.timestamp("ns")),
-    "zoned": pa.array([10**15, 0, None, 0], pa.timestamp("us", "UTC")),
-    "zoned nanoseconds": pa.array([10**15 + 1, 0, None, 0], pa.timestamp("ns", "Asia/Tokyo")),
-    "time": pa.array([0, 86_399_999, None, 0], pa.time32("ms")),
-    "time of microseconds": pa.array([0, 86_399_999_999, None, 0], pa.time64("us")),
-    "time of nanoseconds": pa.array([1, 86_399_999_999_999, None, 1], pa.time64("ns")),
-    "duration": pa.array([1, -5, None, 1], pa.duration("us")),
-    "bytes": pa.array([b"\xff\x00", b"\xff\x01", None, b"\xff\x00"], pa.binary()),
-    "uuid": pa.array([b"0" * 16, b"\xff" * 16, None, b"0" * 16], pa.binary(16)),
-    "real uuid": pa.array([b"0" * 16, b"\xff" * 16, None, b"0" * 16], pa.uuid()),
 }
 Table = Sequence[Sequence[object]]  # rows of Python values, None for null
 

@@ -129,16 +129,6 @@ def test_no_more_is_kept_than_may_be_and_no_less(
         assert bool(left) == bool(own)
 
 
-@given(rows=ROWS, bound=BOUNDS, form=st.sampled_from(FORMS))
-@SETTINGS
-def test_bounds_that_bind_nobody_change_nothing(
-    engine: str, tmp_path: Path, rows: list[Row], bound: Bound, form: str
-) -> None:
-    bound = replace(bound, rows=25, groups=3, per_group=25)
-    found = kept(engine, written(tmp_path / "t", TYPES, rows, form), bound)
-    assert found == eligible(rows, bound)
-
-
 @given(rows=ROWS, bound=BOUNDS)
 @SETTINGS
 def test_a_table_is_the_sum_of_its_people(
@@ -150,17 +140,6 @@ def test_a_table_is_the_sum_of_its_people(
         own = [row for row in rows if row[0] == person]
         parts += kept(engine, written(tmp_path / "t", TYPES, own, "csv"), bound)
     assert whole == parts
-
-
-@given(rows=ROWS, bound=BOUNDS, data=st.data())
-@SETTINGS
-def test_the_order_of_rows_and_the_files_they_are_in_are_nothing(
-    engine: str, tmp_path: Path, rows: list[Row], bound: Bound, data: st.DataObject
-) -> None:
-    shuffled = data.draw(st.permutations(rows))
-    one, other = (data.draw(st.sampled_from(FORMS)) for _ in range(2))
-    first = kept(engine, written(tmp_path / "t", TYPES, rows, one), bound)
-    assert first == kept(engine, written(tmp_path / "t", TYPES, shuffled, other), bound)
 
 
 @pytest.mark.thorough
@@ -217,18 +196,6 @@ def test_a_measure_selects_among_the_rows_that_are_kept(engine: str, tmp_path: P
     assert ones + twos == all_ == 400
     assert 100 < ones < 300
     assert units == [[ones], [twos], [400]]
-
-
-def test_units_are_counted_once_in_each_cell(engine: str, tmp_path: Path) -> None:
-    rows: list[Row] = [("ann", "a", 1.0)] * 3 + [("ann", "b", 1.0), ("bob", "a", 2.0)]
-    rows += [(None, "b", 1.0), (None, "b", 2.0)]
-    source = written(tmp_path / "t", TYPES, rows, "parquet files")
-    bound = replace(bound_of(), null_unit=True)
-    request = AggregateRequest(
-        source, inputs(TYPES), (keyed("g", CELLS),), (UNITS, COUNT), bound=bound
-    )
-    assert asked(engine, request) == [[2, 2, 0], [4, 3, 0]]
-    assert asked(engine, replace(request, bound=None))[0] == [4, 3, 0]
 
 
 def test_groups_after_the_leading_ones_make_no_cells(engine: str, tmp_path: Path) -> None:

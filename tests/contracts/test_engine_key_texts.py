@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from oracle.key_texts import normal, one_line
-from tables import ENGINES, T, asked, by_key, hidden, inputs, keyed, sql, written
+from tables import ENGINES, T, asked, by_key, hidden, inputs, sql, written
 from thorough import examples
 
 from dprelease.expressions.normal_form import SIMPLE
@@ -32,7 +32,6 @@ from dprelease.model import (
     InputColumn,
     Measure,
     MeasureKind,
-    Source,
 )
 from dprelease.sources.shared.key_normalization import CONTROLS, LONGEST_KEY
 
@@ -160,43 +159,6 @@ def test_private_keys_are_lines_made_of_their_text(
     assert by_key(engine, request) == {(label,): [n] for label, n in expected.items()}
 
 
-@given(texts=st.lists(SHORT, min_size=1, max_size=12))
-@settings(parent=SETTINGS, max_examples=examples(6))
-@pytest.mark.parametrize("engine", ENGINES)
-def test_private_keys_of_csv_are_the_same(engine: str, tmp_path: Path, texts: list[str]) -> None:
-    texts = [text for text in known(texts) if text and not set(text) & set("\0\r\n")]
-    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "csv")
-    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
-    expected = Counter(one_line(text) for text in texts)
-    assert by_key(engine, request) == {(label,): [n] for label, n in expected.items()}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("e\u0301", "\u00e9"),
-        ("\u1100\u1161\u11a8", "\uac01"),
-        ("\ufb01", "\ufb01"),  # a ligature is another text: NFC, not NFKC
-        ("a\nb", "a\ufffdb"),
-        ("a\r\nb", "a\ufffd\ufffdb"),
-        ("\x1b[31mred", "\ufffd[31mred"),
-        ("a\0e\u0301", "a\ufffd\u00e9"),
-        ("\0", "\ufffd"),
-        ("e\x07\u0301", "e\ufffd\u0301"),
-        ("abc\u202efdp.exe", "abc\ufffdfdp.exe"),
-        ("\ufeffx", "\ufffdx"),
-        ("=cmd()", "=cmd()"),
-        ("", ""),
-        (" ", " "),
-    ],
-)
-def test_what_becomes_of_a_text(engine: str, tmp_path: Path, text: str, label: str) -> None:
-    source = written(tmp_path / "t", TYPES, [(text, 1), (label, 2)], "parquet")
-    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
-    assert by_key(engine, request) == {(label,): [2]}
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_long_texts_stay_apart(engine: str, tmp_path: Path) -> None:
     """They are cut, but what is cut off is in the label by its hash."""
@@ -255,34 +217,6 @@ def test_spellings_of_one_key_are_one_cell_of_a_person(
 # --- declared keys -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.parametrize("bound", [None, Bound("p", 99, 99, 99, leading=1)])
-def test_every_spelling_counts_for_a_declared_key(
-    engine: str, tmp_path: Path, form: str, bound: Bound | None
-) -> None:
-    texts = [*SPELT, "e", "A", "x" * 5000, "\u00e9" * 3000, None]
-    rows = [(text, 1) for text in texts]
-    source = written(tmp_path / "t", TYPES, rows, form)
-    for keys in (("\u00e9", "\u00c5"), ("e\u0301", "\u212b"), ("e\u0301", "A\u030a")):
-        group = declared(keys, keys[0])
-        request = AggregateRequest(source, inputs(TYPES), (group,), COUNT, bound=bound)
-        assert by_key(engine, request) == {
-            (keys[0],): [3],
-            (keys[1],): [3],
-            ("rest",): [4],
-        }
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_no_spelling_of_a_declared_key(engine: str, tmp_path: Path) -> None:
-    texts = ["\u00e9", "\u00e9\0", "\u00e9\0x", "\u00e9 ", "\ufeff\u00e9", "\u00e9\n", "\u00c9"]
-    texts += ["e", "\u00e9\u0301", "a\ufffd", "a\0", "a"]
-    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "parquet")
-    request = AggregateRequest(source, inputs(TYPES), (declared(("\u00e9", "a\ufffd")),), COUNT)
-    assert by_key(engine, request) == {("\u00e9",): [1], ("a\ufffd",): [1], ("rest",): [10]}
-
-
 @given(texts=TEXTS, places=st.lists(st.integers(0, 11), max_size=4))
 @SETTINGS
 @pytest.mark.parametrize("engine", ENGINES)
@@ -298,14 +232,6 @@ def test_declared_keys_are_met_by_their_normal_form(
     met = {(key,): [expected[normal(key)]] for key in keys}
     others = len(texts) - sum(count for (count,) in met.values())
     assert by_key(engine, request) == {**met, ("rest",): [others]}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_keys_of_one_form_would_be_the_first_ones(engine: str, tmp_path: Path) -> None:
-    """The spec refuses them; an engine counts each record once all the same."""
-    source = written(tmp_path / "t", TYPES, [(text, 1) for text in SPELT[:2]], "csv")
-    request = AggregateRequest(source, inputs(TYPES), (keyed("k", SPELT[:2]),), COUNT)
-    assert by_key(engine, request) == {("\u00e9",): [2], ("e\u0301",): [0]}
 
 
 # --- one reading for everything ------------------------------------------------------------------
@@ -363,16 +289,6 @@ def test_a_text_is_one_text_in_all_that_reads_it(engine: str, tmp_path: Path, fo
         else:
             found = by_key(engine, request)
             assert found == {(person,): [1] for person in ("\u00c5", "Paris", "b", "c")}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_null_texts_are_met_in_their_normal_form(engine: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("k,p\n\u00e9,1\ne\u0301,1\ne,1\n", encoding="utf-8")
-    for null in ("e\u0301", "\u00e9"):
-        source = Source(str(path), "csv", Dialect(null_values=("", null)))
-        request = AggregateRequest(source, inputs(TYPES), (hidden("k", null="none"),), COUNT)
-        assert by_key(engine, request) == {("e",): [1], ("none",): [2]}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

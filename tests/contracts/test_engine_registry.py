@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -83,3 +84,24 @@ def test_an_engine_is_one_line_of_the_registry(spec: Path, monkeypatch: pytest.M
 
 def test_no_spec_names_the_oracle() -> None:
     assert oracle.ENGINE.name not in ENGINES
+
+
+def test_every_engine_is_found_by_its_name() -> None:
+    assert [get(name).name for name in ENGINES] == list(ENGINES)
+    with pytest.raises(ValueError, match="unknown engine"):
+        get("abacus")
+
+
+def test_clean_csv_needs_no_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "clean.csv"
+    path.write_text("s,x,n\na,b,1\n")
+    code = (
+        "import sys; from dprelease.engines import get; assert 'duckdb' not in sys.modules\n"
+        "from dprelease.model import *\n"
+        f"source = Source({str(path)!r}, 'csv')\n"
+        "count = (Measure(MeasureKind.RECORDS),)\n"
+        "table = get('duckdb').aggregate(AggregateRequest(source, (), (), count))\n"
+        "assert list(table.reveal()[0]) == [1]\n"
+        "assert 'pyarrow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

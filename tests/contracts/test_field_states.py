@@ -148,18 +148,6 @@ def test_a_typed_value_has_its_state(name: str, engine: str, tmp_path: Path) -> 
     assert states_by_number(engine, source, COLUMNS[name]) == [*VALUES[name].values()]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_two_columns_at_once_and_stripped_blanks(engine: str, tmp_path: Path) -> None:
-    rows = [["  north ", "3"], [" n/a ", "x"], ["North", "30"], ["north", " "]]
-    source = csv_source(tmp_path, ["region", "days"], rows, replace(CSV, strip=True))
-    assert states_of(engine, source, COLUMNS["region"], COLUMNS["days"]) == {
-        ("ok", "ok"): 1,
-        ("null", "unreadable"): 1,
-        ("undeclared", "clamped"): 1,
-        ("ok", "null"): 1,
-    }
-
-
 def computed(name: str, kind: T, text: str, **more: Any) -> Column:
     return Column(name, kind, expression=Expression(text, ("raw",)), **more)
 

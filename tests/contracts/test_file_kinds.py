@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-import databases
 import fuzz_files as files
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import workbooks
-from thorough import in_diagonal, is_thorough
 
 from dprelease.engines import open_for_table
 from dprelease.engines.duckdb.duckdb_engine import ENGINE, DuckDB
@@ -49,49 +44,6 @@ def case_of(writer: str, kinds: tuple[str, ...], number: int) -> files.Case:
     places = tuple(chance.randint(-1, 20) for _ in range(chance.choice([0, 9, 12])))
     shape = chance.choice(files.SHAPES[writer])
     return files.Case(writer, kinds, shape, places, options)
-
-
-WRITTEN = [
-    (writer, kind)
-    for writer in files.OPTIONS
-    for kind in (files.OF_DUCKDB if writer.startswith("duckdb") else files.KINDS)
-]
-
-
-@pytest.mark.one_in(16)
-@pytest.mark.parametrize(("writer", "kind"), WRITTEN)
-def test_each_type_is_read_as_its_writer_stores_it(writer: str, kind: str, tmp_path: Path) -> None:
-    for number in range(2 if is_thorough() else 1):
-        (folder := tmp_path / str(number)).mkdir()
-        try:
-            source = files.write(folder, case_of(writer, (kind,), number))
-        except files.NotWritten:
-            continue
-        files.compare(source)
-
-
-# One in eight of more than a thousand; the program draws from all of them.
-UNLIKE = [
-    pair
-    for place, pair in enumerate(
-        pair for family in files.FAMILIES for pair in product(family, repeat=2)
-    )
-    if in_diagonal(place, 8)
-]
-
-
-@pytest.mark.one_in(8)
-@pytest.mark.parametrize("kinds", UNLIKE, ids=" and ".join)
-def test_files_of_unlike_types_are_read_by_the_declared_one(
-    kinds: tuple[str, str], tmp_path: Path
-) -> None:
-    for number, writer in enumerate(("pyarrow parquet", "pyarrow arrow")):
-        (folder := tmp_path / str(number)).mkdir()
-        try:
-            source = files.write(folder, case_of(writer, kinds, number))
-        except files.NotWritten:
-            continue
-        files.compare(source)
 
 
 ALIKE = [
@@ -195,28 +147,10 @@ def test_integers_of_128_bits_are_said_to_be_the_reason(form: str, tmp_path: Pat
 # --- integers, exactly ---------------------------------------------------------------------------
 
 LARGE = [10**17 + 1, 10**17 + 2, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
-BEYOND = [2**63, 10**19 + 1]
-DOUBLES = [2.0**53, 2.0**60, -(2.0**63), 10.0**17]
-
-
-def of_arrow(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:
-    """A frame, which has the types of Parquet and Arrow."""
-    return lambda _: (
-        open_for_table("duckdb", "frame", pa.table({"c": values})),
-        Source("frame", "frame"),
-    )
 
 
 def of_frame(made: Callable[[], Any]) -> Callable[[Path], tuple[DuckDB, Source]]:
     return lambda _: (open_for_table("duckdb", "frame", made()), Source("frame", "frame"))
-
-
-def in_parquet(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:
-    def written(folder: Path) -> tuple[DuckDB, Source]:
-        pq.write_table(pa.table({"c": values}), folder / "t.parquet")
-        return ENGINE, Source(str(folder / "t.parquet"), "parquet")
-
-    return written
 
 
 def in_csv(texts: Sequence[str]) -> Callable[[Path], tuple[DuckDB, Source]]:
@@ -227,56 +161,12 @@ def in_csv(texts: Sequence[str]) -> Callable[[Path], tuple[DuckDB, Source]]:
     return written
 
 
-def in_sqlite(values: Sequence[object]) -> Callable[[Path], tuple[DuckDB, Source]]:
-    def written(folder: Path) -> tuple[DuckDB, Source]:
-        databases.require("sqlite")
-        os.environ[databases.VARIABLE] = databases.in_sqlite(
-            folder / "t.db", ["c"], [[value] for value in values]
-        )
-        return ENGINE, databases.source("sqlite", "t")
-
-    return written
-
-
-def in_workbook(values: Sequence[object]) -> Callable[[Path], tuple[DuckDB, Source]]:
-    def written(folder: Path) -> tuple[DuckDB, Source]:
-        workbooks.table(folder / "t.xlsx", [["c"], *([value] for value in values)])
-        return ENGINE, Source(str(folder / "t.xlsx"), "xlsx")
-
-    return written
-
-
-def exact(make: Any, digits: int, places: int, values: Sequence[int] = LARGE) -> Any:
-    """The values in a type of decimals, with a half more than the first of them."""
-    made = [Decimal(f"{value}{'0' * places}e-{places}") for value in values]
-    return pa.array([*made, *([made[0] + Decimal("0.5")] if places else [])], make(digits, places))
-
-
-SMALL = LARGE[:4]  # of 18 digits
 SOURCES: dict[str, tuple[Callable[[Path], tuple[DuckDB, Source]], Sequence[float]]] = {
-    **{
-        f"{name} {digits},{places}": (
-            made(exact(make, digits, places, values)),
-            [value for value in values if -(2**63) <= value < 2**63],
-        )
-        for name, made in (("parquet", in_parquet), ("arrow", of_arrow))
-        for make, digits, places, values in (
-            (pa.decimal64, 18, 0, SMALL), (pa.decimal128, 20, 0, [*LARGE, *BEYOND]),
-            (pa.decimal128, 38, 19, LARGE), (pa.decimal256, 38, 5, [*LARGE, *BEYOND]),
-        )
-    },
-    "parquet doubles": (in_parquet(pa.array([*DOUBLES, 0.5, 2.0**63, 1e300])), DOUBLES),
-    "parquet uint64": (in_parquet(pa.array([*BEYOND[:1], 10**17 + 1], pa.uint64())), [10**17 + 1]),
-    "csv": (in_csv([*map(str, [*LARGE, *BEYOND])]), LARGE),
-    "csv with a point": (in_csv([f"{value}.0" for value in [*LARGE, *BEYOND]]), LARGE),
     "csv with more": (
         in_csv(["+100000000000000001.000", "10000000000000000.2e1", "90071992547409.93E+2",
                 "100000000000000001.5", "1e-400"]),
         [10**17 + 1, 10**17 + 2, 2**53 + 1],
     ),
-    "sqlite": (in_sqlite([*LARGE, "100000000000000003.0", 2.0**60]), [*LARGE, 10**17 + 3, 2**60]),
-    "xlsx": (in_workbook([10**17 + 1, 2.0**60, 1e17]), [10**17 + 1, 2**60, 10**17]),
-    "pandas": (of_frame(lambda: pd.DataFrame({"c": LARGE})), LARGE),
     "pandas objects": (
         of_frame(lambda: pd.DataFrame({"c": pd.Series(
             [Decimal(10**17 + 1), Decimal("100000000000000002.00"), 2**63 - 1, 2.0**60, 2**70,

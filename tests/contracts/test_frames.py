@@ -58,48 +58,11 @@ def in_pandas(**dtypes: Any) -> Any:
     return frame.astype(dtypes)
 
 
-class Text(str):
-    """A text that shows itself as another one, as members of enumerations do."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return "canary"
-
-
-VIEWS = {"s": pa.string_view(), "who": pa.string_view()}
 FRAMES: dict[str, Callable[[], Any]] = {
     "a table": lambda: TABLE,
-    "a batch": lambda: TABLE.combine_chunks().to_batches()[0],
-    "chunks": lambda: pa.concat_tables([TABLE.slice(0, 3), TABLE.slice(3, 0), TABLE.slice(3)]),
-    "large strings": lambda: recast(s=pa.large_string(), who=pa.large_string()),
-    "views": lambda: recast(**VIEWS),
-    "dictionaries": lambda: recast(s=pa.dictionary(pa.int8(), pa.string())),
-    "other units": lambda: recast(t=pa.timestamp("s"), z=pa.timestamp("ns", "Asia/Tokyo")),
     "pandas": in_pandas,
-    "pandas objects": lambda: in_pandas(s=object, who=object, b=object),
-    "pandas objects of numbers": lambda: in_pandas(i=object, f=object, c=object),
-    "pandas, sparse": lambda: in_pandas(f=pd.SparseDtype(float)),
-    "pandas objects of other classes": lambda: in_pandas(s=object, b=object).assign(
-        s=lambda frame: pd.Series([Text(x) if isinstance(x, str) else x for x in frame["s"]],
-                                  frame.index, dtype=object),
-        b=lambda frame: pd.Series([np.bool_(x) if isinstance(x, bool) else x for x in frame["b"]],
-                                  frame.index, dtype=object),
-    ),
-    "numbers in place of booleans": lambda: recast(b=pa.int8()),
-    "pandas floats in place of booleans": lambda: in_pandas(b="float64"),
-    "pandas objects in place of booleans": lambda: in_pandas().assign(
-        b=lambda frame: pd.Series([1.0, Decimal(0), None, np.int8(1), 0, float("nan"), 1, True],
-                                  frame.index, dtype=object),
-    ),
-    "pandas categories": lambda: in_pandas(s="category", who="category", i="category"),
-    "pandas with types of its own": lambda: in_pandas(b="boolean", s="string", f="Float64"),
-    "pandas with Arrow": lambda: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda: pl.from_arrow(TABLE),
-    "polars, beside 128 bits and objects": lambda: pl.from_arrow(TABLE).with_columns(
-        wide=pl.lit(1, pl.Int128), odd=pl.Series([object()] * 8, dtype=pl.Object)),
-    "polars categories": lambda: pl.from_arrow(TABLE).cast({"s": pl.Categorical}),
-}  # fmt: skip
+}
 
 
 def a_spec(bounded: bool = True, **changes: Any) -> dict[str, Any]:
@@ -159,39 +122,6 @@ def exact(engine: Any, plan: Any) -> list[Any]:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def of_parquet(
-    kept_sessions: None, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[bool, bool], list[Any]]:
-    """The integers of the same table in Parquet, bounded or not."""
-
-    @cache
-    def found(bounded: bool, null_nan: bool) -> list[Any]:
-        stored = TABLE
-        if null_nan:
-            array = pa.array(COLUMNS["f"], pa.float64(), from_pandas=True)
-            stored = TABLE.set_column(2, "f", array)
-        path = tmp_path_factory.mktemp("stored") / "data.parquet"
-        pq.write_table(stored, path)
-        plan = plan_of(bounded)
-        data = replace(plan.release.data, source=Source(str(path), "parquet"))
-        return exact(get("duckdb"), replace(plan, release=replace(plan.release, data=data)))
-
-    return found
-
-
-@pytest.mark.one_in(2)  # each kind in one way
-@pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])
-@pytest.mark.parametrize("kind", FRAMES)
-def test_integers_are_those_of_parquet(
-    kind: str, bounded: bool, of_parquet: Callable[[bool, bool], list[Any]]
-) -> None:
-    # pandas has no nulls among floats of its own, but NaN: as it writes them to Parquet
-    null_nan = kind.startswith("pandas") and kind != "pandas with Arrow"
-    found = exact(open_for_table("duckdb", "frame", FRAMES[kind]()), plan_of(bounded))
-    assert found == of_parquet(bounded, null_nan)
 
 
 NOTHING = pa.table({name: pa.nulls(8, kind) for name, kind in TYPES.items()})

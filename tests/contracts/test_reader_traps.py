@@ -377,6 +377,47 @@ def test_one_line_changes_one_record(tmp_path: Path, lines: list[bytes], new: by
     assert (before - after).total() <= 1
 
 
+# Units that are only compared, each with how many there are beside that of nulls.
+OPAQUE: dict[str, tuple[pa.Array, int]] = {
+    "NaNs": (pa.array([0.1, NAN, None, -NAN]), 2),
+    "zeros": (pa.array([0.0, -0.0, None, 0.0]), 2),
+    "single floats": (pa.array([0.1, -INF, None, 0.1], pa.float32()), 2),
+    "large integers": (pa.array([2**64 - 1, 2**64 - 2, None], pa.uint64()), 2),
+    "decimals": (pa.array([Decimal("1.20"), Decimal("-3"), None, Decimal("1.2")]), 2),
+    "texts": (pa.array(["1", "01", None, "01"]), 2),
+    "far days": (pa.array([2**31 - 1, -(2**31), None, -(2**31)], pa.date32()), 2),
+    "far moments": (stamps([2**63 - 1, 1 - 2**63, -(2**63), None], "us"), 3),
+    "nanoseconds": (stamps([10**18 + 1, 10**18 + 2, None, 10**18 + 1], "ns", "Asia/Tokyo"), 2),
+    "times": (pa.array([1, 86_399_999_999_999, None, 1], pa.time64("ns")), 2),
+    "durations": (pa.array([1, -5, None, 1], pa.duration("us")), 2),
+    "bytes": (pa.array([b"\xff\x00", b"\xff\x01", None, b"\xff\x00"], pa.binary()), 2),
+    "identifiers": (pa.array([b"0" * 16, b"\xff" * 16, None, b"0" * 16], pa.uuid()), 2),
+}
+
+
+@pytest.mark.one_in(3)
+@for_each("engine", ENGINES)
+@for_each("name", OPAQUE)
+def test_units_of_any_type_are_told_apart(name: str, engine: str) -> None:
+    """And of each the same rows are kept as by the oracle: two of seven."""
+    values, number = OPAQUE[name]
+    column = InputColumn("p", T.STRING, opaque=True)
+    inputs = (column, InputColumn("x", T.INTEGER))
+    points = Quantity("x", Grid(Fraction(1), 0, 7 * len(values)))
+    with TemporaryDirectory() as made:
+        path = Path(made) / "t.parquet"
+        units = pa.chunked_array([values] * 7).combine_chunks()
+        pq.write_table(pa.table({"p": units, "x": range(len(units))}), path)
+        source = Source(str(path), "parquet")
+        bound = Bound("p", 2, 1, 2, leading=0, null_unit=True, salt=1)
+        request = AggregateRequest(source, inputs, (), (), bound=bound, points=points)
+        get(engine).inspect(source, inputs)
+        kept = [[list(each) for each in get(name).aggregate(request).reveal()]
+                for name in (engine, "reference")]  # fmt: skip
+    assert sum(kept[0][2]) == 2 * (number + 1)
+    assert kept[0] == kept[1]
+
+
 @for_each("kind", [pa.string(), pa.large_string()])
 @for_each("places", [pa.int8(), pa.uint16(), pa.int32(), pa.int64()])
 def test_a_dictionary_of_parquet_that_is_not_utf8(places: pa.DataType, kind: pa.DataType) -> None:

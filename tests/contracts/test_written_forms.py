@@ -73,16 +73,6 @@ def written(folder: Path, careful: bool) -> Source:
     return Source(str(path), "csv", DIALECT)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("careful", [False, True])
-@pytest.mark.parametrize("group", GROUPS)
-def test_texts_mean_the_same(tmp_path: Path, engine: str, careful: bool, group: str) -> None:
-    source = written(tmp_path, careful)
-    for bound in (None, Bound("person", 1, 1, 1, 1, salt=5)):
-        request = AggregateRequest(source, INPUTS, (GROUPS[group],), MEASURES, bound=bound)
-        assert by_key(engine, request) == by_key("reference", request)
-
-
 def test_what_they_mean(tmp_path: Path) -> None:
     source = written(tmp_path, careful=False)
     request = AggregateRequest(source, INPUTS, (GROUPS["n"],), MEASURES)
@@ -96,19 +86,6 @@ def test_what_they_mean(tmp_path: Path) -> None:
     people = (Measure(MeasureKind.UNITS),)
     request = AggregateRequest(source, INPUTS, (), people, bound=Bound("person", 9, 9, 9, 0))
     assert by_key("duckdb", request) == {(): [3]}  # 1.000 and 1000 are one person
-
-
-def test_a_form_that_never_fits_is_null_everywhere(tmp_path: Path) -> None:
-    path = tmp_path / "plain.csv"
-    path.write_text("x,d\n" + "1.5,2024-01-31\n" * 4)
-    inputs = (InputColumn("x", T.FLOAT), InputColumn("d", T.DATE, format="%d.%m.%Y"))
-    source = Source(str(path), "csv", Dialect(decimal=","))
-    measures = (MEASURES[0], Measure(MeasureKind.VALUES, GRID))
-    request = AggregateRequest(
-        source, inputs, (keyed("d", ("2024-01-31",), T.DATE, "none"),), measures
-    )
-    for engine in (*ENGINES, "reference"):
-        assert by_key(engine, request) == {("2024-01-31",): [0, 0], ("none",): [4, 0]}
 
 
 MOMENTS = [

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from oracle.engine import get
 
 from dprelease.engines.duckdb.duckdb_engine import ENGINE
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
-    Bound,
     ColumnType,
-    Group,
     InputColumn,
     Measure,
     MeasureKind,
@@ -37,96 +34,6 @@ def write(path: Path, table: pa.Table, compression: str | None = None, rows: int
     with pa.ipc.new_file(path, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=rows)
     return Source(str(path), "arrow")
-
-
-def bad_text(kind: pa.DataType) -> pa.Array:
-    raw = pa.array([b"a", b"\xff", None, b"a"], pa.binary())
-    if kind == pa.string_view():
-        return raw.cast(pa.binary_view()).view(kind)
-    made = pa.Array.from_buffers(pa.string(), 4, raw.buffers())
-    if kind == pa.large_string():
-        wide = raw.cast(pa.large_binary())
-        return pa.Array.from_buffers(kind, 4, wide.buffers())
-    return made
-
-
-def coded(dictionary: pa.Array) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint16()), dictionary)
-
-
-def in_runs(values: pa.Array) -> pa.Array:
-    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int16()), values)
-
-
-COLUMNS = {
-    "text": (T.STRING, pa.array(["a", "b", None, "a"])),
-    "large text": (T.STRING, pa.array(["a", "b", None, "a"], pa.large_string())),
-    "text view": (T.STRING, pa.array(["a", "b", None, "a"], pa.string_view())),
-    "no UTF-8": (T.STRING, bad_text(pa.string())),
-    "large no UTF-8": (T.STRING, bad_text(pa.large_string())),
-    "view no UTF-8": (T.STRING, bad_text(pa.string_view())),
-    "too long": (T.STRING, pa.array(["a", "b" * ((1 << 20) + 1), None, "a"])),
-    "coded": (T.STRING, pa.array(["a", "b", None, "a"]).dictionary_encode()),
-    "coded in bytes": (
-        T.STRING,
-        pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.uint8()), ["b", "a"]),
-    ),
-    "coded large": (
-        T.STRING, pa.array(["a", "b", None, "a"], pa.large_string()).dictionary_encode(),
-    ),
-    "coded view": (T.STRING, coded(pa.array(["a", "b"], pa.string_view()))),
-    "coded view, no UTF-8": (T.STRING, coded(bad_text(pa.string_view()))),
-    "coded null": (T.STRING, coded(pa.array(["a", None]))),
-    "coded days": (T.DATE, coded(pa.array([1, 2], pa.date32()))),
-    "coded decimals": (T.INTEGER, coded(pa.array([1, 2]).cast(pa.decimal128(30, 2)))),
-    "coded booleans": (T.BOOLEAN, coded(pa.array([True, False]))),
-    "coded nothing": (T.STRING, coded(pa.nulls(2))),
-    "runs": (T.STRING, in_runs(pa.array(["a", None, "b"]))),
-    "runs of views": (T.STRING, in_runs(pa.array(["a", None, "b"], pa.string_view()))),
-    "runs of codes": (T.STRING, in_runs(pa.array(["a", None, "b"]).dictionary_encode())),
-    "runs of numbers": (T.INTEGER, in_runs(pa.array([1, None, 2]))),
-    "runs of moments": (T.TIMESTAMP, in_runs(pa.array([1, None, 2], pa.timestamp("ns")))),
-    "nothing": (T.STRING, pa.nulls(4)),
-    "no number": (T.DECIMAL, pa.nulls(4)),
-    "no moment": (T.TIMESTAMP, pa.nulls(4)),
-    "coded number": (T.INTEGER, pa.array([1, 2, None, 1]).dictionary_encode()),
-    "integer": (T.INTEGER, pa.array([1, 2, None, 1], pa.uint16())),
-    "float": (T.FLOAT, pa.array([1.0, float("nan"), None, 1.0])),
-    "half": (T.FLOAT, pa.array([1.0, 2.0, None, 1.0], pa.float16())),
-    "decimal": (T.DECIMAL, pa.array([1, 2, None, 1]).cast(pa.decimal128(30, 2))),
-    "boolean": (T.BOOLEAN, pa.array([True, False, None, True])),
-    "date": (T.DATE, pa.array([1, 2, None, 1], pa.date32())),
-    "seconds": (T.TIMESTAMP, pa.array([10**9, 10**9 + 1, None, 10**9], pa.timestamp("s"))),
-    "far seconds": (T.TIMESTAMP, pa.array([10**9, 2**62, None, 10**9], pa.timestamp("s"))),
-    "milliseconds": (T.TIMESTAMP, pa.array([10**12, -1, None, 10**12], pa.timestamp("ms"))),
-    "nanoseconds": (T.TIMESTAMP, pa.array([10**18, -1, None, 10**18], pa.timestamp("ns"))),
-    "zoned": (T.TIMESTAMP, pa.array([10**15, -1, None, 10**15], pa.timestamp("us", "Asia/Tokyo"))),
-    "zoned seconds": (T.DATE, pa.array([10**9, -1, None, 10**9], pa.timestamp("s", "UTC"))),
-}  # fmt: skip
-
-
-@pytest.mark.one_in(3)  # each type in one way
-@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
-@pytest.mark.parametrize("name", COLUMNS)
-def test_each_type_is_read_as_the_oracle_does(
-    name: str, compression: str | None, tmp_path: Path
-) -> None:
-    kind, values = COLUMNS[name]
-    source = write(tmp_path / "t.arrow", pa.table({"nested": [[1], [2], [3], [4]], "x": values}),
-                   compression)  # fmt: skip
-    column = InputColumn("x", kind)
-    group = Group("x", kind, (), null_label="none", private=True)
-    measures = (COUNT, Measure(MeasureKind.DISTINCT, column="x"))
-    for bound in (None, Bound("x", 1, 1, 1, leading=0, null_unit=True, salt=3)):
-        request = AggregateRequest(source, (column,), (group,), measures, bound=bound)
-        answers = []
-        for engine in (get("reference"), ENGINE, get("spark")):
-            engine.inspect(source, (column,))
-            table = engine.aggregate(request)
-            keys, (counts, _) = table.reveal_keys(), table.reveal()
-            answers.append(sorted(zip(map(tuple, keys), counts, strict=True)))
-        assert answers[0] == answers[1] == answers[2]
-        assert sum(count for _, count in answers[0]) == (4 if bound is None else len(answers[0]))
 
 
 def refused(source: Source, kind: ColumnType = T.STRING) -> str:
