@@ -110,14 +110,6 @@ def test_the_plan_says_what_will_be_done_and_how_it_biases(cli, finished):
     assert "mean_days: Shown only where count > 5" in said
 
 
-def test_the_report_names_the_tables_that_agree_once(cli, folder, finished):
-    assert cli("run", "-q", "small.toml").code == 0
-    text = (folder / "out" / "report.md").read_text()
-    assert text.count("Made to agree in the tables by_region, overall and by_region_days:") == 1
-    assert text.count("Made to agree with visits and the tables named there:") > 1
-    assert text.count("That is the weighted least squares") == 1
-
-
 def test_another_finish_is_the_same_release_and_costs_nothing(cli, folder, finished):
     assert cli("run", "small.toml").code == 0
     (folder / "before.toml").write_text(finished.read_text())

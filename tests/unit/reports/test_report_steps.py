@@ -133,13 +133,6 @@ def test_picks_one_after_the_other_share_the_epsilon(planned):
     assert told["picks"] == 2
 
 
-def test_top_k_by_noisy_counts_says_so(planned):
-    query = {"statistic": "top_k", "column": "region", "k": 2, "mechanism": "laplace"}
-    told = facts(planned, query)
-    assert (told["form"], told["mechanism"], told["candidates"]) == ("numbers", "laplace", 2)
-    assert "largest noisy counts are named" in told["explained"][0]
-
-
 def test_quantiles_are_right_within_ranks(planned):
     told = facts(planned, {"statistic": "max", "column": "days"})
     assert (told["mechanism"], told["candidates"], told["quantiles"]) == (
@@ -153,13 +146,6 @@ def test_quantiles_are_right_within_ranks(planned):
     assert "quantile 0.99, for a true maximum is the value of one record" in said
     # one of a record: rate = epsilon/(2 * 99) for a hundredth of a rank
     assert told["scale"] == pytest.approx(2 * 99 / 100)
-
-
-def test_quantiles_among_candidates(planned):
-    query = {"statistic": "median", "column": "days", "candidates": [0, 30, 60]}
-    told = facts(planned, query)
-    assert told["candidates"] == 3
-    assert "3 candidates listed" in told["explained"][0]
 
 
 def test_a_ratio_states_both_of_its_parts(planned):
@@ -206,15 +192,6 @@ def test_no_key_that_reached_the_threshold_is_remarked_on(planned, published):
     assert "No key of the table by_town reached the threshold of" in note
     assert "the table is empty" in made.files["report.md"].decode()
     assert made.files["by_town.csv"].decode().splitlines() == ["town,q,q_noise_moe,q_flag"]
-
-
-def test_other_queries_of_private_keys_point_to_the_count(planned):
-    mean = {"name": "wait", "statistic": "mean", "column": "days"} | SELECTED
-    plan = planned({"statistic": "count"} | SELECTED, mean, delta=DELTA)
-    told = to_json(describe_queries(plan)[1])
-    assert told["threshold"] is None
-    assert told["cells"] is None
-    assert told["explained"] == ["Its cells are the private keys that the table's count selected."]
 
 
 @pytest.mark.one_in(3)

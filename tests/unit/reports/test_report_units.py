@@ -22,22 +22,6 @@ def report(planned: Any, published: Any, **privacy: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_row_is_named_as_before(planned, published):
-    found = report(planned, published, unit_description="one visit")
-    assert (
-        "for one row. A row stands for one visit. Two tables are neighbours when one has a"
-        in (found["guarantee"])
-    )
-    assert found["bounding"] == []
-    assert [each["about"] for each in found["meaning"]["beliefs"]] == [
-        "whether the row is in the table",
-        "what the row says, if it is in the table",
-    ]
-    assert any("A person with several rows" in line for line in found["not_protected"])
-    assert found["deployment"]["privacy_unit"]["unit_column"] is None
-    assert found["deployment"]["privacy_unit"]["bounding"] is None
-
-
 @pytest.mark.parametrize(
     ("described", "said"),
     [
