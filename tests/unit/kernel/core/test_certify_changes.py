@@ -344,6 +344,13 @@ def test_a_row_that_may_be_missing(name: str) -> None:
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
+def test_a_count_of_all_records_is_not_taken_to_change() -> None:
+    """Of a ratio by it only the numerator does, where one record replaces another."""
+    whole = Measure(MeasureKind.SUM, number(0, 7, 0)), Measure(MeasureKind.RECORDS)
+    shift = bound_step_change(ratio(*whole, (1, 1))(1), privacy(None, True)).shift
+    assert (shift.coordinates, len(shift.shapes)) == (1, 1)
+
+
 def test_what_makes_a_row_certain() -> None:
     row = privacy(None, True)
     assert bound_step_change(RECORDS(1), row).l1 == 0

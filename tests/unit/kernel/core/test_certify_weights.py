@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import builders
 import pytest
 from msgspec.structs import replace
-from thorough import for_each
 
-from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certification import certify
+from dprelease import load
 from dprelease.kernel.chapters.choices.choice_rules import bound_quantile_spans
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
-from dprelease.model import Bounding, Column, Grid, Measure, Plan, Quantity, Step
+from dprelease.model import Bounding, Plan
 from dprelease.planning.planner import make_plan
 
 NINE = Fraction(9, 10)
@@ -62,173 +59,6 @@ def plan(
         ],
     )
     return make_plan(load(spec))
-
-
-def doctored(made: Plan, **changes: Any) -> Plan:
-    """The plan with another step, of the same query unless that is changed too."""
-    return replace(made, steps=(replace(made.steps[0], **changes),))
-
-
-def refusal(made: Plan) -> str | None:
-    try:
-        certify(made)
-    except Failure as failure:
-        return failure.complaints[0].message if failure.exit_code == ExitCode.INTERNAL else None
-    return None
-
-
-@for_each("statistic", QUERIES)
-@for_each("adjacency", ["add-remove", "replace-one"])
-@for_each("unit", [0, 1])
-@for_each("by", [True, False])
-def test_planned_noise_is_certified_and_less_noise_is_refused(
-    statistic: str, adjacency: str, unit: int, by: bool
-) -> None:
-    made = plan(statistic, adjacency, unit, by=by)
-    assert certify(made).plan is made
-    (step,) = made.steps
-    if step.scheme is not None:
-        steps = tuple(replace(one, rate=one.rate / NINE) for one in step.scheme.steps)
-        scheme = replace(step.scheme, steps=steps)
-        noise = replace(step.noise, parameter=step.noise.parameter / NINE)
-        assert refusal(doctored(made, scheme=scheme, noise=noise))
-        return
-    noise = replace(step.noise, parameter=step.noise.parameter * NINE)
-    assert refusal(doctored(made, noise=noise))
-
-
-@pytest.mark.parametrize("statistic", ["count", "mean"])
-def test_gaussian_noise_is_certified_and_less_noise_is_refused(statistic: str) -> None:
-    made = plan(statistic, delta=1e-6, epsilon=0.5, accounting="zcdp")
-    assert certify(made).plan is made
-    (step,) = made.steps
-    noise = replace(step.noise, parameter=step.noise.parameter * NINE)
-    assert refusal(doctored(made, noise=noise))
-
-
-@pytest.mark.parametrize("statistic", QUERIES)
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_a_sensitivity_for_records_that_count_once_is_refused(
-    statistic: str, adjacency: str
-) -> None:
-    """What the planner would state if it forgot the weights."""
-    made = plan(statistic, adjacency)
-    release = plan(statistic, adjacency, weight=WEIGHT | {"lower": 0, "upper": 1, "nulls": 1}).steps
-    small = release[0].sensitivity
-    assert small.l1 < made.steps[0].sensitivity.l1
-    words = refusal(doctored(made, sensitivity=small)) or ""
-    assert "sensitivity that it states" in words
-
-
-def tampered(step: Step, change: Callable[[Quantity], Quantity]) -> dict[str, Any]:
-    """The step with another weight in what engines are asked."""
-    weights = tuple(
-        replace(measure, survey_weight=change(measure.survey_weight))
-        for measure in step.measures
-        if measure.survey_weight is not None
-    )
-    own = None if step.survey_weight is None else change(step.survey_weight)
-    return {"measures": weights, "survey_weight": own}
-
-
-@for_each("statistic", QUERIES)
-@for_each(
-    "change",
-    [
-        lambda weight: replace(weight, grid=replace(weight.grid, upper=1000)),
-        lambda weight: replace(weight, grid=replace(weight.grid, lower=-10)),
-        lambda weight: replace(weight, column="x"),
-        lambda weight: replace(weight, null_fill=501),
-    ],
-)
-def test_other_weights_than_the_query_has_are_refused(
-    statistic: str, change: Callable[[Quantity], Quantity]
-) -> None:
-    made = plan(statistic)
-    assert "survey weight of the query" in (
-        refusal(doctored(made, **tampered(made.steps[0], change))) or ""
-    )
-
-
-def with_weight(made: Plan, column: Column | None) -> Plan:
-    """The plan of a release whose query has another survey weight; the steps measure the same."""
-    (query,) = made.release.queries
-    other = replace(query, survey_weight=column)
-    columns = dict(made.release.columns) | ({} if column is None else {column.name: column})
-    release = replace(made.release, queries=(other,), columns=columns)
-    reads = tuple(replace(read, query=other) for read in made.reads)
-    step = replace(made.steps[0], query=other)
-    return replace(made, release=release, reads=reads, steps=(step,))
-
-
-@pytest.mark.parametrize("statistic", QUERIES)
-def test_steps_and_queries_that_disagree_on_weights_are_refused(statistic: str) -> None:
-    made = plan(statistic)
-    assert refusal(with_weight(made, None))
-    (step,) = made.steps
-    bare = tuple(replace(measure, survey_weight=None) for measure in step.measures)
-    assert refusal(doctored(made, measures=bare, survey_weight=None))
-
-
-def test_too_many_steps_and_inexact_products_are_refused() -> None:
-    made = plan("sum")
-    (query,) = made.release.queries
-    (measure,) = made.steps[0].measures
-    assert measure.survey_weight is not None
-    assert measure.quantity is not None
-    for upper, largest, words in (
-        (2**22 + 1, 40, "few steps"),
-        (2**22, 2**32, "products are exact"),
-    ):
-        grid = Grid(Fraction(1), 10, upper)
-        assert query.survey_weight is not None
-        column = replace(query.survey_weight, grid=grid)
-        values = replace(measure.quantity, grid=Grid(Fraction(1), -3, largest))
-        weight = replace(measure.survey_weight, grid=grid)
-        other = with_weight(made, column)
-        changed = Measure(measure.kind, values, None, survey_weight=weight)
-        assert words in (refusal(doctored(other, measures=(changed,))) or "")
-
-
-def test_keys_are_not_selected_by_weights() -> None:
-    spec: dict[str, Any] = builders.spec(
-        data={"path": "t.csv", "weight": "w"},
-        privacy={"epsilon": 1, "delta": 1e-6},
-        columns={
-            "g": {"type": "string"},
-            "w": {"type": "integer"} | WEIGHT,
-        },
-        query=[
-            {
-                "name": "q",
-                "statistic": "count",
-                "by": ["g"],
-                "partition_selection": {"delta": 1e-6, "epsilon": 0.5},
-            }
-        ],
-    )
-    made = make_plan(load(spec))
-    first, second = made.steps
-    assert first.threshold is not None
-    assert first.query.survey_weight is None
-    assert second.threshold is None
-    assert second.measures[0].survey_weight is not None
-    assert certify(made).plan is made
-    weight = second.measures[0].survey_weight
-    column = second.query.survey_weight
-    queries = tuple(replace(query, survey_weight=column) for query in made.release.queries)
-    selecting = replace(
-        first,
-        query=queries[0],
-        measures=(replace(first.measures[0], survey_weight=weight),),
-    )
-    other = replace(
-        made,
-        release=replace(made.release, queries=queries),
-        reads=tuple(replace(r, query=q) for r, q in zip(made.reads, queries, strict=True)),
-        steps=(selecting, second),
-    )
-    assert "count once" in (refusal(other) or "")
 
 
 @pytest.mark.parametrize(

@@ -91,14 +91,6 @@ def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -
         assert is_refused(replace(with_step(fair, loss=loss), loss=loss)) != holds
 
 
-def test_no_score_is_monotone_when_rows_are_replaced() -> None:
-    made = plan("mode", "replace-one", column="h")
-    step = made.steps[0]
-    half = replace(step.sensitivity, monotone=True)
-    assert is_refused(with_step(made, sensitivity=half))
-    assert is_refused(with_step(made, sensitivity=replace(half, choice_l1=100)))
-
-
 def test_scores_are_bounded_by_what_they_count() -> None:
     made = plan("mode", column="h")
     assert is_refused(with_step(made, transform=((2,),)))
@@ -113,20 +105,6 @@ def test_scores_are_bounded_by_what_they_count() -> None:
         replaced = replace(people, adjacency=Adjacency.REPLACE_ONE)
         assert bound_score_span(units.steps[0], replaced) == 2 * cells
         assert bound_score_span(made.steps[0], replaced) == 2 * rows
-
-
-def test_the_top_by_noisy_counts_is_paid_for_all_counts() -> None:
-    made = plan("top_k", "replace-one", column="h", k=2, mechanism="laplace")
-    step = made.steps[0]
-    assert (step.form, step.noise) == (Form.NUMBERS, Noise(NoiseFamily.LAPLACE, Fraction(2)))
-    assert not is_refused(made)
-    assert is_refused(with_step(made, noise=Noise(NoiseFamily.LAPLACE, Fraction(19, 10))))
-    assert is_refused(
-        with_step(made, {"axis": None}, noise=Noise(NoiseFamily.LAPLACE, Fraction(1)))
-    )
-    assert is_refused(with_step(made, {"picks": 4}))
-    two = {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}
-    assert is_refused(with_step(made, **two))
 
 
 def laws(scores: tuple[int, ...], rate: float, flips: bool) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +19,6 @@ from dprelease.model import (
     Grid,
     Measure,
     MeasureKind,
-    Noise,
-    NoiseFamily,
     Plan,
     Quantity,
     Step,
@@ -53,38 +50,6 @@ def meaningless(made: Plan) -> bool:
 
 
 # --- quantiles ----------------------------------------------------------------------------------
-
-QUARTILES = {"column": "x", "q": [0.25, 0.5, 0.75]}
-
-
-def with_steps(make: Callable[[tuple[Any, ...]], list[Any]]) -> Plan:
-    made = plan("quantile", **QUARTILES)
-    scheme = made.steps[0].scheme
-    assert scheme is not None
-    steps = tuple(make(scheme.steps))
-    rate = steps[0].rate if steps else Fraction(1)
-    noise = Noise(NoiseFamily.EXPONENTIAL, rate)
-    return with_step(made, scheme=replace(scheme, steps=steps), noise=noise)
-
-
-def test_schemes_that_are_no_trees_are_refused() -> None:
-    assert not is_refused(with_steps(list))
-    for bad in (
-        lambda steps: steps[:2],
-        lambda steps: [*steps, steps[2]],
-        lambda steps: [steps[1], steps[0], steps[2]],
-        lambda steps: [steps[0], replace(steps[1], lower=0, upper=4), steps[2]],
-        lambda steps: [steps[0], replace(steps[1], index=3), steps[2]],
-        lambda steps: [replace(steps[0], index=4), *steps[1:]],
-        lambda steps: [*steps[:2], replace(steps[2], rate=Fraction(0))],
-        lambda steps: [*steps[:2], replace(steps[2], target=Fraction(1))],
-        lambda steps: [*steps[:2], replace(steps[2], target=Fraction(1, 10**6 + 1))],
-        lambda steps: [],
-    ):
-        assert meaningless(with_steps(bad))
-    assert is_refused(
-        with_steps(lambda steps: [*steps[:2], replace(steps[2], rate=steps[2].rate * 2)])
-    )
 
 
 def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> None:
