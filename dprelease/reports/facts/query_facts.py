@@ -30,7 +30,12 @@ from dprelease.reports.model.report_model import (
     Shares,
 )
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyGroup
-from dprelease.reports.text.shown_numbers import compute_root, to_json_number, write_exact
+from dprelease.reports.text.shown_numbers import (
+    compute_root,
+    number_or_none,
+    to_json_number,
+    write_exact,
+)
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.shared.statistic import weight_step
 from dprelease.statistics.statistic_registry import get_statistic
@@ -129,7 +134,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         epsilon=to_json_number(loss.epsilon),
         epsilon_exact=write_exact(loss.epsilon),
         delta=to_json_number(loss.delta),
-        rho=None if loss.rho is None else to_json_number(loss.rho),
+        rho=number_or_none(loss.rho),
         sensitivity=_describe_sensitivity(step, unit),
         scale=_scale_noise(step, unit) if linear else _scale(step),
         granularity=to_json_number(Fraction(1, 10**read.decimals) if whole else unit),
@@ -144,7 +149,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
             confidence=write_exact(target.confidence),
             records=target.records,
         ),
-        noise_halfwidth=None if half is None else to_json_number(half),
+        noise_halfwidth=number_or_none(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
         expected_error=word(reading.describe_expected_error(read, plan, interval)),
         meaningful_from=statistic.find_meaningful_count(step, interval),
@@ -253,7 +258,7 @@ def describe_composition(plan: Plan) -> Accounting:
         epsilon=to_json_number(plan.loss.epsilon),
         epsilon_exact=write_exact(plan.loss.epsilon),
         delta=to_json_number(plan.loss.delta),
-        rho=None if plan.loss.rho is None else to_json_number(plan.loss.rho),
+        rho=number_or_none(plan.loss.rho),
         basic_epsilon=to_json_number(plan.basic.epsilon),
         basic_delta=to_json_number(plan.basic.delta),
         advanced_epsilon=None if plan.advanced is None else to_json_number(plan.advanced.epsilon),

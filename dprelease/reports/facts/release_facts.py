@@ -65,6 +65,7 @@ from dprelease.reports.model.report_model import Column as ColumnFacts
 from dprelease.reports.model.report_model import ColumnNames as NamesFacts
 from dprelease.reports.text.shown_numbers import (
     format_number,
+    number_or_none,
     to_json_number,
     write_exact,
     write_headline,
@@ -274,7 +275,7 @@ def _describe_deployment(release: Release, plan: Plan) -> Deployment:
         privacy_loss=PrivacyLoss(
             epsilon=to_json_number(plan.loss.epsilon),
             delta=to_json_number(plan.loss.delta),
-            rho=None if plan.loss.rho is None else to_json_number(plan.loss.rho),
+            rho=number_or_none(plan.loss.rho),
         ),
         model=model,
         accounting=Composition(composition=plan.method),

@@ -20,7 +20,12 @@ from dprelease.reports.model.strategy_model import (
     StrategyStep,
     StrategyTerm,
 )
-from dprelease.reports.text.shown_numbers import compute_root, to_json_number, write_loss
+from dprelease.reports.text.shown_numbers import (
+    compute_root,
+    number_or_none,
+    to_json_number,
+    write_loss,
+)
 from dprelease.statistics.read_release import compute_figure_variance, compute_loss
 
 
@@ -62,7 +67,7 @@ def _describe_strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
         explained=tuple(_word_strategy(reads, steps, queries, loss)),
         epsilon=to_json_number(loss.epsilon),
         delta=to_json_number(loss.delta),
-        rho=None if loss.rho is None else to_json_number(loss.rho),
+        rho=number_or_none(loss.rho),
         groups=tuple(StrategyGroup(column=group.column, labels=group.labels) for group in groups),
         steps=tuple(_step(step, groups) for step in steps),
         queries=queries,
@@ -95,7 +100,7 @@ def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
         parameter=str(step.noise.parameter),
         epsilon=to_json_number(step.loss.epsilon),
         delta=to_json_number(step.loss.delta),
-        rho=None if step.loss.rho is None else to_json_number(step.loss.rho),
+        rho=number_or_none(step.loss.rho),
     )
 
 

@@ -26,7 +26,7 @@ from dprelease.reports.model.report_model import (
     PrivacyUnit,
     TotalLoss,
 )
-from dprelease.reports.text.shown_numbers import to_json_number
+from dprelease.reports.text.shown_numbers import number_or_none, to_json_number
 from dprelease.statistics.statistic_registry import get_statistic
 
 NEIGHBOURS = {
@@ -255,11 +255,11 @@ def describe_total_losses(
     """
     settings = release.ledger
     if standing is None:
-        accounting, caps = None, (settings.epsilon_cap, settings.delta_cap)
+        accounting = None
         cap = Cap(
-            epsilon=None if caps[0] is None else to_json_number(caps[0]),
-            delta=None if caps[1] is None else to_json_number(caps[1]),
-            rho=None if settings.rho_cap is None else to_json_number(settings.rho_cap),
+            epsilon=number_or_none(settings.epsilon_cap),
+            delta=number_or_none(settings.delta_cap),
+            rho=number_or_none(settings.rho_cap),
         )
     else:
         accounting = standing.after if standing.composed is None else standing.composed.after

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dprelease.language import say, say_count
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.reports.facts.unit_facts import describe_accounting
+from dprelease.reports.facts.unit_facts import NO_PROTECTION, describe_accounting
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import (
     Beliefs,
@@ -30,16 +30,13 @@ from dprelease.reports.sections.document import (
     Section,
     Table,
 )
-from dprelease.reports.sections.hazards_section import translate_status
+from dprelease.reports.sections.hazards_section import STATUS_WORDS, translate_status
 from dprelease.reports.text.shown_names import write_key
 from dprelease.reports.text.shown_numbers import write_belief, write_headline
 
 LINE = "_" * 30
-USELESS = 0.999
-"""A belief above this, which was one half before, is no protection."""
 MOST_CHANGES = 24
 Keys = Mapping[str, Sequence[OutputColumn]]
-STATUSES = ("checked", "stated", "not checked", "attention")
 
 
 def build_summary_section(
@@ -79,7 +76,7 @@ def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]
         say("summary.hazards.not_checked"),
         say("summary.hazards.attention"),
     )
-    for label, status in zip(labels, STATUSES, strict=True):
+    for label, status in zip(labels, STATUS_WORDS, strict=True):
         names = [
             hazard.hazard for hazard in facts.hazards if translate_status(hazard.status) == status
         ]
@@ -126,7 +123,7 @@ def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Bel
             "summary.strength.loss", epsilon=write_headline(epsilon), delta=write_headline(delta)
         )
     belief = say("summary.strength.belief", greatest=write_belief(high), about=beliefs[-1].about)
-    useless = say("summary.strength.no_protection") if high > USELESS else ""
+    useless = say("summary.strength.no_protection") if high > NO_PROTECTION[0] else ""
     return " ".join(filter(None, (loss, belief, useless)))
 
 
