@@ -88,17 +88,17 @@ def _list_files(specs: Sequence[str]) -> list[str]:
     files: list[str] = []
     for spec in specs:
         if spec != STDIN and os.path.isdir(spec):
-            inside = [path for path in Path(spec).rglob("*.toml") if not _is_hidden(path, spec)]
+            inside = [
+                path
+                for path in Path(spec).rglob("*.toml")
+                if not any(part.startswith(".") for part in path.relative_to(spec).parts)
+            ]
             if not inside:
                 raise click.UsageError(f"{spec} holds no file NAME.toml")
             files += sorted(map(str, inside))
         else:
             files.append(spec)
     return list(dict.fromkeys(files))
-
-
-def _is_hidden(path: Path, folder: str) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _examine(spec: str, period: str | None, outside: bool) -> Finding:

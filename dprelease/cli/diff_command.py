@@ -72,7 +72,9 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
         summary = _summarize(planned, changes, comparison.weaker, comparison.same_release)
         answer(fold_line(summary, sys.stdout, 2))
         if changes:
-            answer(_count_changes(changes))
+            names = {"+": "added", "-": "removed"}
+            kinds = [names.get(change.mark, change.kind) for change in changes]
+            answer(", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)))
     return int(facts["exit_code"])
 
 
@@ -115,12 +117,6 @@ def _tell_text(changes: Sequence[Change]) -> None:
             name = change.what.removeprefix("query ").removesuffix(f": {EXPECTED_ERROR}")
             table.add_row(name, _format(change.old), _format(change.new))
         answer(f"\n{render_tables([(table, '')])}")
-
-
-def _count_changes(changes: Sequence[Change]) -> str:
-    """Count the changes of each kind, for the last line."""
-    kinds = [{"+": "added", "-": "removed"}.get(change.mark, change.kind) for change in changes]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
 def _describe_change(change: Change) -> str:

@@ -28,9 +28,13 @@ from dprelease.model import (
 )
 from dprelease.model.periods import is_nearly_a_date
 from dprelease.report_format import DEFAULT_REPORT_FORMATS, REPORT_FORMATS
-from dprelease.specfile.checks.columns.column import DeclaredColumn, check_declared, resolve_columns
+from dprelease.specfile.checks.columns.column import (
+    DeclaredColumn,
+    check_declared,
+    check_written,
+    resolve_columns,
+)
 from dprelease.specfile.checks.columns.list_files import Barred, Lists
-from dprelease.specfile.checks.columns.written import check_written
 from dprelease.specfile.checks.data_source import (
     PERIOD_TEXTS,
     check_period,

@@ -153,10 +153,7 @@ def count_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
     bad = {file: complaints for file, complaints in by_file.items() if complaints}
     number = sum(map(len, bad.values()))
     is_cut = any(complaint.code == MORE for complaints in bad.values() for complaint in complaints)
-    errors = f"more than {number - 1} errors" if is_cut else _format_count(number, "error")
+    errors = f"{number} error" if number == 1 else f"{number} errors"
+    errors = f"more than {number - 1} errors" if is_cut else errors
     of = f" of {len(by_file)}" if len(by_file) > 1 else ""
     return f"{errors} in {len(bad)}{of} file{'s' if len(by_file) > 1 else ''}"
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -159,19 +159,19 @@ def build_annotation(
     if place:
         properties |= {"line": str(place.line), "col": str(place.column)}
     properties["title"] = title
-    listed = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    escaped = {
+        name: _escape_data(value).replace(":", "%3A").replace(",", "%2C")
+        for name, value in properties.items()
+    }
+    listed = ",".join(f"{name}={value}" for name, value in escaped.items())
     return f"::{kind} {listed}::{_escape_data(message)}"
 
 
 def format_mark(kind: str, file: str, complaint: Complaint) -> str:
     """Format a complaint as an annotation."""
-    hint = f" (hint: {complaint.hint})" if complaint.hint else ""
-    return build_annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
+    message = f"{complaint.message} (hint: {complaint.hint})"
+    return build_annotation(kind, file, complaint.code, message, complaint.place)
 
 
 def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

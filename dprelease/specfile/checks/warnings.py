@@ -27,7 +27,8 @@ LARGE_DELTA = Fraction(1, 10**5)
 def check_usage(parts: Parts, data: Data | None) -> None:
     """Warn of what is not described, and of keys that no record can match."""
     sector = parts.release.model.sector
-    if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
+    in_registry = "registry" in (parts.report.model.formats or ())
+    if sector and in_registry and sector.capitalize() not in SECTORS:
         message = f"the registry of deployments does not list the sector {show(sector)}"
         hint = f"use {join_quoted(SECTORS)}; otherwise the entry states yours in a note"
         parts.release.warn("W217", message, "sector", hint=hint)
@@ -36,31 +37,20 @@ def check_usage(parts: Parts, data: Data | None) -> None:
         people = privacy.model.unit == "column"
         message = f"the spec does not say what one {'unit' if people else 'row'} stands for"
         privacy.warn("W202", message, at="key")
-    _check_unit(parts)
+    unit_column = parts.columns.get(privacy.model.unit_column or "")
+    if unit_column is not None and unit_column.model.type in ("float", "decimal"):
+        # Units are compared as doubles, of some 15 digits.
+        message = (
+            "units are compared as doubles: values that differ only after the 15th digit count as "
+            "one unit"
+        )
+        privacy.warn("W218", message, "unit_column")
     for part in parts.columns.values():
         _check_source(part)
     _check_deltas(parts)
     if data is not None and "null_values" in SOURCES[data.source.format].options:
         for part in parts.columns.values():
             _check_keys(part, data.source.dialect)
-
-
-def _check_unit(parts: Parts) -> None:
-    """Warn if the unit column is a float or a decimal.
-
-    Units are then compared as doubles, of some 15 digits.
-    """
-    section = parts.columns.get(parts.privacy.model.unit_column or "")
-    if section is not None and section.model.type in ("float", "decimal"):
-        message = (
-            "units are compared as doubles: values that differ only after the 15th digit count as "
-            "one unit"
-        )
-        parts.privacy.warn("W218", message, "unit_column")
-
-
-def _is_known(sector: str) -> bool:
-    return sector.capitalize() in SECTORS
 
 
 def _check_deltas(parts: Parts) -> None:
