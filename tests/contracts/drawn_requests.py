@@ -148,9 +148,11 @@ MEASURES = [
     Measure(M.SQUARES, QUANTITIES[5]),
     Measure(M.SQUARES, Quantity("x", Grid(Fraction(1), -3037000499, 3037000499))),  # of 63 bits
     Measure(M.SQUARES, QUANTITIES[2]),
+]
+WEIGHTED = [
     *(Measure(M.RECORDS, where=CONDITIONS[2], survey_weight=weight) for weight in WEIGHTS),
     *(Measure(M.VALUES, QUANTITIES[0], survey_weight=weight) for weight in WEIGHTS),
-    *(Measure(M.SUM, each, survey_weight=WEIGHTS[1]) for each in (QUANTITIES[2], QUANTITIES[5])),
+    *(Measure(M.SUM, each, survey_weight=WEIGHTS[1]) for each in QUANTITIES[2:6]),
 ]
 DISTINCT = [
     *(Measure(M.DISTINCT, column=name) for name in ("s", "x", "i", "c", "b", "d", "t", "k", "q")),
@@ -186,15 +188,18 @@ def bounds(draw: st.DrawFn, groups: int) -> Bound:
 
 @st.composite
 def aggregates(
-    draw: st.DrawFn, source: Source, inputs: tuple[InputColumn, ...], kinds: str = ""
+    draw: st.DrawFn, source: Source, inputs: tuple[InputColumn, ...]
 ) -> AggregateRequest:
     """A table of integers: of measures, scores or points; bounded or not."""
     every = [*PUBLIC, *PRIVATE, *(group for group, _ in STATES)]
-    groups = draw(st.lists(st.sampled_from(every), max_size=3, unique_by=lambda each: each.column))
+    most = draw(st.sampled_from([1, 1, 2, 3]))  # of many cells, few have the records that matter
+    groups = draw(
+        st.lists(st.sampled_from(every), max_size=most, unique_by=lambda each: each.column)
+    )
     bound = draw(st.none() | bounds(len(groups)))
     request = AggregateRequest(source, (), tuple(groups), (), draw(st.sampled_from(FILTERS)), bound)
     kind = draw(
-        st.sampled_from(["points", "added", "added", "added", "distinct", "both", "scores"])
+        st.sampled_from(["points", "added", "added", "weighted", "distinct", "both", "scores"])
     )
     if kind == "scores":
         request = replace(request, scores=draw(st.sampled_from(SCORES)))
@@ -203,11 +208,16 @@ def aggregates(
         request = replace(request, points=draw(st.sampled_from(QUANTITIES)), survey_weight=weight)
     else:
         added = MEASURES if bound else [each for each in MEASURES if each.kind is not M.UNITS]
-        lists = {"added": [added], "distinct": [DISTINCT], "both": [added, DISTINCT]}[kind]
+        lists = {
+            "added": [added],
+            "distinct": [DISTINCT],
+            "weighted": [WEIGHTED],
+            "both": [added, DISTINCT],
+        }[kind]
         measures = [
             each
             for some in lists
-            for each in draw(st.lists(st.sampled_from(some), min_size=1, max_size=4, unique=True))
+            for each in draw(st.lists(st.sampled_from(some), min_size=5, max_size=9, unique=True))
         ]
         request = replace(request, measures=tuple(measures))
     return replace(request, inputs=select_inputs(request, inputs))

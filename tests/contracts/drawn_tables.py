@@ -57,7 +57,7 @@ VALUES: dict[str, list[Any]] = {
 @st.composite
 def tables(draw: st.DrawFn, most: int = 9) -> Rows:
     """Rows of few kinds, each some times, which stand apart."""
-    drawn = {name: st.sampled_from(values) for name, values in VALUES.items()}
+    drawn = {name: st.sampled_from([*values, None, None]) for name, values in VALUES.items()}
     kinds = draw(st.lists(st.fixed_dictionaries(drawn), max_size=most))
     copies = [draw(st.sampled_from([1, 1, 2, 3, 9])) for _ in kinds]
     rows = [
