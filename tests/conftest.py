@@ -14,7 +14,7 @@ from pathlib import Path
 import postgres_server
 import pytest
 from hypothesis import HealthCheck, settings
-from thorough import in_diagonal, names_with_more
+from thorough import is_in_diagonal, names_with_more
 
 BY_DEFAULT = "not thorough"
 IN_MEMORY = Path("/dev/shm")
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         mark = item.get_closest_marker("one_in")
         if mark is not None:
             test = item.nodeid.partition("[")[0]
-            if not in_diagonal(counts[test], *mark.args):
+            if not is_in_diagonal(counts[test], *mark.args):
                 item.add_marker("thorough")
             counts[test] += 1
     if config.option.after_default:

@@ -42,7 +42,7 @@ def literal(value: object) -> str:
     return "NULL" if value is None else "'" + str(value).replace("'", "''") + "'"
 
 
-def in_postgres(server: Server, types: Mapping[str, ColumnType], rows: Rows) -> str:
+def write_to_postgres(server: Server, types: Mapping[str, ColumnType], rows: Rows) -> str:
     """A new database with the rows in a table ``t``; its URI."""
     name = server.database()
     columns = ", ".join(f'"{column}" {SQL_TYPES[kind]}' for column, kind in types.items())
@@ -51,19 +51,19 @@ def in_postgres(server: Server, types: Mapping[str, ColumnType], rows: Rows) -> 
     return server.uri(name)
 
 
-def in_sqlite(path: Path, columns: Sequence[str], rows: Rows) -> str:
+def write_to_sqlite(path: Path, columns: Sequence[str], rows: Rows) -> str:
     """A file with the rows in a table ``t``; its URI."""
     names = ", ".join(f'"{column}"' for column in columns)
     places = ", ".join("?" * len(columns))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TABLE IF EXISTS t")
         connection.execute(f"CREATE TABLE t ({names})")
-        stored = ([_stored(value) for value in row] for row in rows)
+        stored = ([_store(value) for value in row] for row in rows)
         connection.executemany(f"INSERT INTO t VALUES ({places})", stored)
     return str(path)
 
 
-def _stored(value: object) -> object:
+def _store(value: object) -> object:
     if isinstance(value, Decimal):
         return float(value)
     return str(value) if isinstance(value, date) else value

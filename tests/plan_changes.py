@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     new: Any
 
 
-def contents_of(value: Any) -> dict[str, Any]:
+def get_contents(value: Any) -> dict[str, Any]:
     """The fields of a record by name."""
     return asdict(value) if isinstance(value, Struct) else value._asdict()
 
@@ -56,7 +56,7 @@ class Parts:
     def _add(self, value: object) -> None:
         if isinstance(value, RECORDS):
             self._objects.setdefault(type(value), {}).setdefault(repr(value), value)
-            for name, held in contents_of(value).items():
+            for name, held in get_contents(value).items():
                 if type(held) in {str, int}:
                     self._words.setdefault((type(value), name), {})[held] = None
                 self._add(held)
@@ -96,23 +96,23 @@ class Parts:
             yield from self.others(kind)
 
 
-def changes(value: Any, kind: Any, parts: Parts) -> Iterator[Any]:
+def list_changes(value: Any, kind: Any, parts: Parts) -> Iterator[Any]:
     """Give a value of a declared type with every change of one of its fields."""
-    yield from _changed(value, kind, parts, None)
+    yield from _change(value, kind, parts, None)
 
 
-def _changed(value: Any, kind: Any, parts: Parts, field: tuple[type, str] | None) -> Iterator[Any]:
+def _change(value: Any, kind: Any, parts: Parts, field: tuple[type, str] | None) -> Iterator[Any]:
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        yield from _of_options(value, get_args(kind), parts, field)
+        yield from _change_options(value, get_args(kind), parts, field)
     elif origin is tuple and get_args(kind)[-1] is not Ellipsis:
-        yield from _of_row(value, get_args(kind), parts, field)
+        yield from _change_row(value, get_args(kind), parts, field)
     elif origin is tuple:
-        yield from _of_tuple(value, get_args(kind), parts, field)
+        yield from _change_tuple(value, get_args(kind), parts, field)
     elif origin is collections.abc.Mapping:
-        yield from _of_mapping(value, get_args(kind)[1], parts, field)
+        yield from _change_mapping(value, get_args(kind)[1], parts, field)
     elif isinstance(value, RECORDS):
-        yield from _of_fields(value, parts)
+        yield from _change_fields(value, parts)
     elif kind is bool:
         yield not value
     elif kind is int:
@@ -129,7 +129,7 @@ def _changed(value: Any, kind: Any, parts: Parts, field: tuple[type, str] | None
         raise TypeError(f"no change of {kind} is known")
 
 
-def _of_options(
+def _change_options(
     value: Any, options: tuple[Any, ...], parts: Parts, field: tuple[type, str] | None
 ) -> Iterator[Any]:
     if value is not None and type(None) in options:
@@ -138,10 +138,10 @@ def _of_options(
         if value is None:
             yield from parts.some(option, field)
         elif option is not type(None) and isinstance(value, get_origin(option) or option):
-            yield from _changed(value, option, parts, field)
+            yield from _change(value, option, parts, field)
 
 
-def _of_tuple(
+def _change_tuple(
     value: tuple[Any, ...], kinds: tuple[Any, ...], parts: Parts, field: tuple[type, str] | None
 ) -> Iterator[tuple[Any, ...]]:
     if value:
@@ -153,7 +153,7 @@ def _of_tuple(
         yield (*value, part)
         if after and after[0] != part:
             yield (*before, after[0], part, *after[1:])
-        for changed in _changed(part, kinds[0], parts, field):
+        for changed in _change(part, kinds[0], parts, field):
             yield (*before, changed, *after)
     if value[::-1] != value:
         yield value[::-1]
@@ -161,31 +161,31 @@ def _of_tuple(
         yield (*value, more)
 
 
-def _of_row(
+def _change_row(
     value: tuple[Any, ...], kinds: tuple[Any, ...], parts: Parts, field: tuple[type, str] | None
 ) -> Iterator[tuple[Any, ...]]:
     """Change one place of a tuple that has a type for each."""
     for place, kind in enumerate(kinds):
-        for changed in _changed(value[place], kind, parts, field):
+        for changed in _change(value[place], kind, parts, field):
             yield (*value[:place], changed, *value[place + 1 :])
 
 
-def _of_mapping(
+def _change_mapping(
     value: Mapping[str, Any], kind: Any, parts: Parts, field: tuple[type, str] | None
 ) -> Iterator[Mapping[str, Any]]:
     for key, part in value.items():
         yield {other: held for other, held in value.items() if other != key}
-        for changed in _changed(part, kind, parts, field):
+        for changed in _change(part, kind, parts, field):
             yield {**value, key: changed}
     for more in list(parts.some(kind, field))[:1]:
         yield {**value, "one more": more}
 
 
-def _of_fields(value: Any, parts: Parts) -> Iterator[Any]:
+def _change_fields(value: Any, parts: Parts) -> Iterator[Any]:
     kind: Any = type(value)
-    fields = contents_of(value)
+    fields = get_contents(value)
     for name, held in fields.items():
-        for changed in _changed(held, _types(kind)[name], parts, (kind, name)):
+        for changed in _change(held, _types(kind)[name], parts, (kind, name)):
             yield kind(**{**fields, name: changed})
     yield from (other for other in parts.others(kind) if other != value)
 
@@ -193,24 +193,24 @@ def _of_fields(value: Any, parts: Parts) -> Iterator[Any]:
 # --- what a change changed -----------------------------------------------------------------------
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
+def find_differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
     """Give each place where two plans differ; a list of other length or order is one."""
     if old == new:
         return
     if isinstance(old, RECORDS) and type(old) is type(new):
-        for name in contents_of(old):
-            yield from differences(getattr(old, name), getattr(new, name), f"{path}.{name}")
-    elif isinstance(old, tuple) and _only_inside(old, new):
+        for name in get_contents(old):
+            yield from find_differences(getattr(old, name), getattr(new, name), f"{path}.{name}")
+    elif isinstance(old, tuple) and _is_changed_inside(old, new):
         for place, parts in enumerate(zip(old, new, strict=True)):
-            yield from differences(*parts, f"{path}[{place}]")
+            yield from find_differences(*parts, f"{path}[{place}]")
     elif isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() == new.keys():
         for key in old:
-            yield from differences(old[key], new[key], f"{path}[{key}]")
+            yield from find_differences(old[key], new[key], f"{path}[{key}]")
     else:
         yield Difference(path, old, new)
 
 
-def _only_inside(old: tuple[Any, ...], new: object) -> bool:
+def _is_changed_inside(old: tuple[Any, ...], new: object) -> bool:
     """Whether two lists differ by elements that changed, not by their number or order."""
     if not isinstance(new, tuple) or len(old) != len(new):
         return False

@@ -13,42 +13,42 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 @cache
-def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+def list_nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     """All nodes of a syntax tree that stays: walked once for all rules."""
     return tuple(ast.walk(tree))
 
 
-def name_of(file: Path) -> str:
+def get_module_name(file: Path) -> str:
     """The path of a file below the package."""
     return file.relative_to(PACKAGE).as_posix()
 
 
 @cache
-def source_of(file: Path) -> str:
+def read_source(file: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
 @cache
-def parsed(source: str) -> ast.Module:
+def parse_source(source: str) -> ast.Module:
     """The syntax tree of a source. No rule may change it."""
     return ast.parse(source)
 
 
-def tree_of(file: Path) -> ast.Module:
-    return parsed(source_of(file))
+def parse_module(file: Path) -> ast.Module:
+    return parse_source(read_source(file))
 
 
-def dotted(node: ast.AST) -> str:
+def write_dotted(node: ast.AST) -> str:
     """The dotted name that an expression is, as ``a.b.c``; empty at its start where it is none."""
     if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
+        return f"{write_dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def modules() -> dict[str, str]:
+def find_modules() -> dict[str, str]:
     """The source of every module by its dotted name below the package; a package by its folder."""
     sources = {}
     for file in FILES:
         parts = file.relative_to(PACKAGE).with_suffix("").parts
-        sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = source_of(file)
+        sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = read_source(file)
     return sources

@@ -40,7 +40,7 @@ LOSS = Loss(Fraction(1))
 ENDS = Fraction(19, 20)
 
 
-def labelled(
+def build_labels_response(
     name: str,
     labels: Sequence[str],
     keep: Fraction,
@@ -64,7 +64,7 @@ def numeric(name: str, grid: Grid, law: LaplaceLaw | WindowLaw, loss: Loss = LOS
     return Response(PerturbedColumn(name, None, Quantity(name, grid, middle)), mechanism, law, loss)
 
 
-def step_of(*responses: Response, name: str = "people") -> RecordStep:
+def build_step(*responses: Response, name: str = "people") -> RecordStep:
     columns = tuple(each.column for each in responses)
     return RecordStep(Perturb(name, columns, Fraction(5)), responses, 1, Loss(Fraction(5)))
 
@@ -149,7 +149,7 @@ def sample(response: Response, codes: Sequence[int], rng: random.Random) -> Any:
 # --- files ---------------------------------------------------------------------------------------
 
 
-def file_of(step: RecordStep, columns: Sequence[Any], form: str) -> bytes:
+def write_answers(step: RecordStep, columns: Sequence[Any], form: str) -> bytes:
     sink = io.BytesIO()
     write_records(sink, step, describe_table(step, About("a")), [tuple(columns)], form)
     return sink.getvalue()
@@ -159,7 +159,7 @@ def read(step: RecordStep, content: bytes, form: str) -> Iterator[tuple[Any, ...
     return read_columns(io.BytesIO(content), "t", form, step)
 
 
-def tally_of(
+def tally_answers(
     step: RecordStep,
     batches: Iterator[tuple[Any, ...]] | Sequence[Sequence[Any]],
     pairs: Sequence[tuple[str, str]] | None = None,
@@ -170,7 +170,7 @@ def tally_of(
     return counted.tally()
 
 
-def stored(tally: Tally, content: bytes = b"", form: str = "csv") -> StoredTable:
+def store_answers(tally: Tally, content: bytes = b"", form: str = "csv") -> StoredTable:
     import hashlib
 
     digest = hashlib.sha256(content).hexdigest()

@@ -13,7 +13,7 @@ TEXT = {"type": "string"}
 TEXTS = {"type": "array", "items": TEXT, "minItems": 1}
 
 
-def one_of(*words: str | int) -> dict[str, Any]:
+def allow_one(*words: str | int) -> dict[str, Any]:
     return {"enum": list(words)}
 
 
@@ -33,18 +33,18 @@ BASIC = fields(
     data_curators=TEXTS,
     description=str,
     intended_use=str,
-    data_product_type=one_of(
+    data_product_type=allow_one(
         "Summary statistics", "Machine learning model", "Dataset", "Synthetic data",
         "Interactive API", "SQL queries",
     ),
     data_product_region=str,
     publication_date=TEXT | {"format": "date"},
-    data_product_sector=one_of(
+    data_product_sector=allow_one(
         "Technology", "Healthcare", "Education", "Government", "Energy", "Finance"
     ),
 )  # fmt: skip
 VARIANT = fields(
-    variant_name=one_of(
+    variant_name=allow_one(
         "Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"
     ),
     data_domain=str,
@@ -61,24 +61,24 @@ LOSS = fields(
     privacy_parameters_details={},
 )
 MODEL = fields(
-    model_name=one_of("Local", "Central", "Shuffle", "Federated", "Varies"),
+    model_name=allow_one("Local", "Central", "Shuffle", "Federated", "Varies"),
     model_name_details=str,
     actors=str,
-    release_type=one_of("One release", "Many releases"),
+    release_type=allow_one("One release", "Many releases"),
     release_type_details=str,
-    data_source_type=one_of("Static", "Dynamic"),
+    data_source_type=allow_one("Static", "Dynamic"),
     data_source_type_details={},
-    access_type=one_of("Interactive", "Non-interactive"),
+    access_type=allow_one("Interactive", "Non-interactive"),
     access_type_details=str,
 )
 SCHEMA = fields(
     ("url_slug", "status", "tier", "deployment"),
     url_slug=str,
-    status=one_of(
+    status=allow_one(
         "Converted", "Draft", "Pending", "Changes Required", "Approved",
         "Approved (Update Requested)", "Approved (Pending)",
     ),
-    tier=one_of(1, 2, 3),
+    tier=allow_one(1, 2, 3),
     deployment=fields(
         ("basic",),
         basic=BASIC,
@@ -96,7 +96,7 @@ SCHEMA = fields(
 )  # fmt: skip
 
 
-def refusals(entry: object) -> list[str]:
+def find_refusals(entry: object) -> list[str]:
     """Say what the registry would refuse of an entry."""
     checker = jsonschema.Draft7Validator(
         SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER

@@ -30,11 +30,11 @@ def check_shown(tables: Sequence[OutputTable], output: Path) -> int:
     described = {table.name: table for table in list_tables(str(output))}
     compared = 0
     for number, table in enumerate(tables, 1):
-        wanted = expected(table)
+        wanted = list_expected(table)
         released = described[table.name]
         pages = {
-            "html": list(html_rows(html, f"table-{number}")),
-            "markdown": list(markdown_rows(markdown, released.file.name)),
+            "html": list(iter_html_rows(html, f"table-{number}")),
+            "markdown": list(iter_markdown_rows(markdown, released.file.name)),
             "show": list(show_rows(build_page(released, read_rows(released, SHOWN)))),
         }
         for form, rows in pages.items():
@@ -42,12 +42,12 @@ def check_shown(tables: Sequence[OutputTable], output: Path) -> int:
             for row, cells in zip(rows, wanted, strict=True):
                 for cell in cells:
                     assert cell in row, (form, table.name, cell, row)
-        assert show(output)[table.name].to_dict()["values"] == json_values(table), table.name
+        assert show(output)[table.name].to_dict()["values"] == list_json_values(table), table.name
         compared += sum(map(len, wanted))
     return compared
 
 
-def expected(table: OutputTable) -> list[Cells]:
+def list_expected(table: OutputTable) -> list[Cells]:
     """The figures of the first rows as they are to be shown."""
     named = {column.name: column for column in table.columns}
     figures = [
@@ -79,7 +79,7 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
     stated = column.names.decimals
     if stated is not None and not column.name.endswith("_count"):
         unit = Fraction(1, 10 ** min(column.decimals, stated))
-    text = written(floor(value / unit + Fraction(1, 2)) * unit, unit)
+    text = write_value(floor(value / unit + Fraction(1, 2)) * unit, unit)
     if "_low" in about:
         low, high = (
             Fraction(str(about[end].values[row])) / 10 ** about[end].decimals
@@ -88,11 +88,14 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
         known = half is not None and half.values[row] is not None
         size = Fraction(str(half.values[row])) / 10**half.decimals if known and half else None
         if size is None or (low, high) != (value - size, value + size):
-            ends = written(floor(low / unit) * unit, unit), written(ceil(high / unit) * unit, unit)
+            ends = (
+                write_value(floor(low / unit) * unit, unit),
+                write_value(ceil(high / unit) * unit, unit),
+            )
             return f"{text} ({ends[0]} to {ends[1]})"
     if half is not None:
         size = Fraction(str(half.values[row])) / 10**half.decimals
-        return f"{text} ± {written(ceil(size / unit) * unit, unit)}"
+        return f"{text} ± {write_value(ceil(size / unit) * unit, unit)}"
     if "_rank_moe" in about:
         ranks = about["_rank_moe"]
         size = Fraction(str(ranks.values[row])) / 10**ranks.decimals
@@ -100,11 +103,11 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
         if ranks.decimals:  # weight: two digits
             sizes = [one for one in ranks.values[:SHOWN] if isinstance(one, int) and one > 0]
             unit = Fraction(10 ** max(len(str(min(sizes))) - 2, 0), 10**ranks.decimals)
-        return f"{text} (within {written(ceil(size / unit) * unit, unit)} ranks)"
+        return f"{text} (within {write_value(ceil(size / unit) * unit, unit)} ranks)"
     return text
 
 
-def written(value: Fraction, unit: Fraction) -> str:
+def write_value(value: Fraction, unit: Fraction) -> str:
     """A multiple of a power of ten, in plain digits."""
     places = len(str(unit.denominator)) - 1
     number = int(value * 10**places)
@@ -112,7 +115,7 @@ def written(value: Fraction, unit: Fraction) -> str:
     return f"{'-' if number < 0 else ''}{whole:,}" + (f".{rest:0{places}d}" if places else "")
 
 
-def html_rows(html: str, name: str) -> Iterator[str]:
+def iter_html_rows(html: str, name: str) -> Iterator[str]:
     """The texts of the rows of a table."""
     start = html.index(f'id="{name}"')
     body = html[html.index("<tbody", start) : html.index("</tbody>", start)]
@@ -121,7 +124,7 @@ def html_rows(html: str, name: str) -> Iterator[str]:
         yield plain("  ".join(unescape(re.sub(r"<[^>]*>", "", text)) for text in cells))
 
 
-def markdown_rows(markdown: str, file: str) -> Iterator[str]:
+def iter_markdown_rows(markdown: str, file: str) -> Iterator[str]:
     text = re.sub(r"\\(.)", r"\1", markdown)
     caption = re.search(rf"^#### .* of {re.escape(file)}$", text, re.MULTILINE)
     assert caption is not None, file
@@ -143,7 +146,7 @@ def plain(text: str) -> str:
     return f" {' '.join(text.replace(chr(0x2212), '-').split())} "
 
 
-def json_values(table: OutputTable) -> list[list[object]]:
+def list_json_values(table: OutputTable) -> list[list[object]]:
     return [[number(column, row) for column in table.columns] for row in range(table.rows)]
 
 

@@ -94,7 +94,7 @@ def step(
     )
 
 
-def combined(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term]]) -> Plan:
+def combine(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term]]) -> Plan:
     """A plan of these steps, and of figures combined of these terms."""
     reads = tuple(
         Read(query, parts[0].step, (), Reading.COMBINED, terms=tuple(parts))
@@ -106,7 +106,7 @@ def combined(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term
     return Plan(made, own, Loss(ONE), "basic", basic, reads=reads)
 
 
-def centred(**privacy: Any) -> Plan:
+def build_centred(**privacy: Any) -> Plan:
     """The total, and tables by g, by h and by both, of centred cells: 3 and 4 labels."""
     made = release(((), None), (("g",), None), (("h",), None), (("g", "h"), None), **privacy)
     g, h = (group.complete() for group in made.queries[3].groups)
@@ -125,7 +125,7 @@ def centred(**privacy: Any) -> Plan:
             noise=Noise(NoiseFamily.NONE, Fraction(0)),
             loss=Loss(Fraction(0), Fraction(0), Fraction(0)),
         )
-    return combined(made, steps, [terms(query) for query in made.queries])
+    return combine(made, steps, [list_terms(query) for query in made.queries])
 
 
 def _name(groups: Sequence[Group]) -> str:
@@ -136,7 +136,7 @@ def _size(groups: Sequence[Group]) -> int:
     return prod(len(group.labels) for group in groups)
 
 
-def terms(query: Query) -> list[Term]:
+def list_terms(query: Query) -> list[Term]:
     """The parts of a table: the centred cells of each set of its groups, centred once more."""
     groups = [group.complete() for group in query.groups]
     return [
@@ -150,7 +150,7 @@ def terms(query: Query) -> list[Term]:
     ]
 
 
-def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
+def plan_conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
     """The records and those that meet each of two conditions; or so in each cell of groups."""
     made = release((by, None), (by, "y > 3"), (by, "y > 5"), **privacy)
     groups = [group.complete() for group in made.queries[0].groups]
@@ -171,10 +171,10 @@ def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
     places = tuple(range(len(groups)))
     total = Term("total", ONE, 0, places)
     parts = [[Term("both", HALF, row, places), replace(total, factor=HALF)] for row in (0, 1)]
-    return combined(made, steps, [[total], *parts])
+    return combine(made, steps, [[total], *parts])
 
 
-def by_filters(**privacy: Any) -> Plan:
+def plan_by_filters(**privacy: Any) -> Plan:
     """The records and those that pass a filter, which are read with nothing of the others."""
     made = release(((), None), ((), "y > 3"), **privacy)
     rows = 2 if privacy.get("people") else 1
@@ -184,18 +184,18 @@ def by_filters(**privacy: Any) -> Plan:
         for name, where in zip(("all", "some"), filters, strict=True)
     ]
     terms = [[Term("all", ONE)], [Term("some", ONE), Term("all", Fraction(0))]]
-    return combined(made, steps, terms)
+    return combine(made, steps, terms)
 
 
-def full(**privacy: Any) -> Plan:
+def plan_full(**privacy: Any) -> Plan:
     """Tables by g and k and by each, of the cells by both as they are."""
     made = release((("g", "k"), None), (("g",), None), (("k",), None), ((), None), **privacy)
     groups = [group.complete() for group in made.queries[0].groups]
     terms = [[Term("cells", ONE, groups=places)] for places in ((0, 1), (0,), (1,), ())]
-    return combined(made, [step("cells", 1, 1, groups)], terms)
+    return combine(made, [step("cells", 1, 1, groups)], terms)
 
 
-def changed(plan: Plan, at: int, query: dict[str, Any] | None = None, **changes: Any) -> Plan:
+def change_step(plan: Plan, at: int, query: dict[str, Any] | None = None, **changes: Any) -> Plan:
     """Change a step, or the query that it implies."""
     steps = list(plan.steps)
     steps[at] = replace(steps[at], query=replace(steps[at].query, **(query or {})), **changes)
@@ -217,7 +217,7 @@ def term(plan: Plan, at: int, place: int, **changes: Any) -> Plan:
     return read(plan, at, terms=tuple(parts), step=parts[0].step)
 
 
-def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
+def build_matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
     """The matrix of an axis, by its definition."""
     every = range(labels)
     if axis.kind is AxisKind.EACH:
@@ -230,11 +230,11 @@ def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
     return [list(row) for row in axis.entries]
 
 
-def mixing(made: Step) -> list[list[int]]:
+def build_mixing(made: Step) -> list[list[int]]:
     """The whole matrix of a step: a row for each released integer, a column for each cell."""
     whole = [[1]]
     for at, group in enumerate(made.query.groups):
         axis = made.axes[at] if made.axes else EACH
-        part = matrix(axis, len(group.labels))
+        part = build_matrix(axis, len(group.labels))
         whole = [[a * b for a in one for b in other] for one in whole for other in part]
     return whole

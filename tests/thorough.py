@@ -28,10 +28,10 @@ def some(cases: Sequence[Case], step: int) -> list[Case]:
     """All cases in a run of all tests; by default one in ``step``, the first among them."""
     if is_thorough():
         return list(cases)
-    return [case for position, case in enumerate(cases) if in_diagonal(position, step)]
+    return [case for position, case in enumerate(cases) if is_in_diagonal(position, step)]
 
 
-def in_diagonal(position: int, step: int) -> bool:
+def is_in_diagonal(position: int, step: int) -> bool:
     """One position in each row of ``step``, at a place that moves by the golden ratio.
 
     So every value of every parameter takes part sooner or later, whatever the number of values of

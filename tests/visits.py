@@ -50,7 +50,7 @@ def write_visits(folder: Path, regions: Iterable[str], people: Iterable[str] = (
     return spec
 
 
-def charges(spec: Path) -> int:
+def list_charges(spec: Path) -> int:
     """How many entries its ledger has, which is sound."""
     book = spec.parent / "ledger.sqlite"
     if not book.exists():

@@ -50,7 +50,7 @@ def cell(value: object, place: str, shared: dict[str, int] | None = None) -> str
     return f'<c {at} t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
 
 
-def rows_of(rows: Sequence[Sequence[object]], shared: dict[str, int] | None = None) -> str:
+def write_rows(rows: Sequence[Sequence[object]], shared: dict[str, int] | None = None) -> str:
     """The XML of rows of values."""
     return "".join(
         f'<row r="{number}">'
@@ -111,6 +111,6 @@ def relations(listed: Sequence[tuple[str, str, str]]) -> str:
 def table(path: Path, rows: Sequence[Sequence[object]], share: bool = True) -> Path:
     """Write a workbook of one sheet with these rows, the names of columns first."""
     shared: dict[str, int] | None = {} if share else None
-    xml = rows_of(rows, shared)
+    xml = write_rows(rows, shared)
     texts = [f'<t xml:space="preserve">{escape(text)}</t>' for text in shared or ()]
     return write(path, {"Data": xml}, texts)

@@ -125,7 +125,7 @@ def cli(folder: Path, process: Callable[..., Answer]) -> Callable[..., Answer]:
     ) -> Answer:
         if environment:
             return process(*arguments, **environment)
-        return called(folder, arguments, read_late or {})
+        return call_in_process(folder, arguments, read_late or {})
 
     return run
 
@@ -151,7 +151,7 @@ def process(folder: Path) -> Callable[..., Answer]:
     return run
 
 
-def called(folder: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Answer:
+def call_in_process(folder: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Answer:
     """The outermost function of ``dprelease``, with the surroundings of a process."""
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -185,7 +185,7 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     (folder / "small.toml").write_text(SPEC, encoding="utf-8")
     (folder / "small.csv").write_text(DATA, encoding="utf-8")
-    assert called(folder, ["run", "small.toml", "-q"], {}).code == 0
+    assert call_in_process(folder, ["run", "small.toml", "-q"], {}).code == 0
     return folder
 
 

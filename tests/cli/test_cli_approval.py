@@ -77,10 +77,10 @@ def test_where_it_is_charged_and_published_is_approved_too(folder, spec, what, c
     save(cli)
     name, change = HELD[what]
     spec(change if isinstance(change, tuple) else ("epsilon_cap = 2.5", change))
-    refused_for(name, plan(load(folder / "small.toml")), folder)
+    check_refused_for(name, plan(load(folder / "small.toml")), folder)
 
 
-def refused_for(name: str, made: ReleasePlan, folder: Path) -> None:
+def check_refused_for(name: str, made: ReleasePlan, folder: Path) -> None:
     with pytest.raises(Failure) as caught:
         check_approved(made, str(folder / "plan.json"))
     (complaint,) = caught.value.complaints
@@ -97,9 +97,11 @@ PERIODS = (
 def test_another_period_and_its_rule_are_refused(cli, folder, spec):
     spec(*PERIODS)
     assert cli("plan", "-q", "--period", "1", "-o", "plan.json", "small.toml").code == 0
-    refused_for("data.path, period", plan(load(folder / "small.toml", period="2")), folder)
+    check_refused_for("data.path, period", plan(load(folder / "small.toml", period="2")), folder)
     spec(*PERIODS, ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndisjoint_periods = true"))
-    refused_for("ledger.disjoint_periods", plan(load(folder / "small.toml", period="1")), folder)
+    check_refused_for(
+        "ledger.disjoint_periods", plan(load(folder / "small.toml", period="1")), folder
+    )
 
 
 def test_another_ledger_of_a_call_is_refused(cli, folder):
@@ -133,7 +135,7 @@ def test_an_absolute_path_of_the_spec_is_meant_as_it_is(cli, folder, spec, tmp_p
     shutil.copy(folder / "small.toml", there)
     check_approved(plan(load(there / "small.toml")), str(folder / "plan.json"))
     spec(("epsilon_cap = 2.5", 'path = "l.sqlite"\nepsilon_cap = 2.5'))
-    refused_for("ledger.path", plan(load(folder / "small.toml")), folder)
+    check_refused_for("ledger.path", plan(load(folder / "small.toml")), folder)
 
 
 def test_the_witness_where_it_is_by_itself_may_be_named(cli, folder, spec):

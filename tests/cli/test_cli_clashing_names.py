@@ -20,7 +20,7 @@ FORMATS = ["html", "md", "json", "registry", "dcat"]
 ROWS = [("north", "f", 1), ("north", "m", 2), ("south", "f", 3), ("south", "f", 4)]
 
 
-def released(
+def run_release(
     folder: Path, queries: list[dict[str, Any]], format: str = "csv", language: str = "en"
 ) -> Any:
     with (folder / "d.csv").open("w", encoding="utf-8", newline="") as stream:
@@ -48,7 +48,7 @@ def released(
     return dprelease.run(spec)
 
 
-def counted(name: str, *by: str) -> dict[str, Any]:
+def build_count_query(name: str, *by: str) -> dict[str, Any]:
     return {"name": name, "statistic": "count", **({"by": list(by)} if by else {})}
 
 
@@ -57,13 +57,13 @@ def counted(name: str, *by: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("region", counted("people", "region")),
-        ("x", counted("people", "x")),
-        ("x_from", counted("people", "x")),
-        ("x_to", counted("people", "x")),
+        ("region", build_count_query("people", "region")),
+        ("x", build_count_query("people", "x")),
+        ("x_from", build_count_query("people", "x")),
+        ("x_to", build_count_query("people", "x")),
         ("region_state", {"name": "quality", "statistic": "quality", "columns": ["region"]}),
-        ("people_noise_moe", counted("people", "region")),
-        ("people_flag", counted("people", "region")),
+        ("people_noise_moe", build_count_query("people", "region")),
+        ("people_flag", build_count_query("people", "region")),
         ("mean_x_count", {"name": "mean_x", "statistic": "mean", "column": "x", "by": ["region"]}),
         ("mean_x_low", {"name": "mean_x", "statistic": "mean", "column": "x", "by": ["region"]}),
     ],
@@ -71,7 +71,7 @@ def counted(name: str, *by: str) -> dict[str, Any]:
 def test_a_name_means_a_column_of_its_own_table_alone(
     tmp_path: Path, format: str, name: str, other: dict[str, Any]
 ) -> None:
-    tables = released(tmp_path, [counted(name, "sex"), other], format).tables
+    tables = run_release(tmp_path, [build_count_query(name, "sex"), other], format).tables
     assert tables["by_sex"].column(name).to_pylist() == [3, 1]
     out = str(tmp_path / "out")
     assert dprelease.combine(out, f'by_sex.{name}[sex="f"]').value == 3
@@ -87,8 +87,11 @@ def test_a_figure_of_its_own_is_beside_no_other_one(
     tmp_path: Path, ending: str, order: int, language: str
 ) -> None:
     name = f"people_{ending}"
-    queries = [counted("people", "x"), {**counted(name, "x"), "where": "sex = 'f'"}]
-    result = released(tmp_path, queries[::order], language=language)
+    queries = [
+        build_count_query("people", "x"),
+        {**build_count_query(name, "x"), "where": "sex = 'f'"},
+    ]
+    result = run_release(tmp_path, queries[::order], language=language)
     assert result.tables["by_x"].column(name).to_pylist() == [1, 2]
     (described,) = list_tables(str(tmp_path / "out"))
     fields = described.fields
@@ -112,7 +115,7 @@ def test_a_figure_of_its_own_is_beside_no_other_one(
 
 def test_a_key_is_beside_no_figure(tmp_path: Path) -> None:
     top = {"name": "sex", "statistic": "top_k", "column": "region", "k": 1, "by": ["sex"]}
-    released(tmp_path, [top])
+    run_release(tmp_path, [top])
     (described,) = list_tables(str(tmp_path / "out"))
     names = [figure.name for figure in list_figures(described.fields)]
     assert names == ["sex", "sex_1", "sex_noise_moe"]
@@ -121,11 +124,11 @@ def test_a_key_is_beside_no_figure(tmp_path: Path) -> None:
 
 def test_flags_and_units_follow_the_query_not_its_name(tmp_path: Path) -> None:
     queries = [
-        {**counted("n_flag", "sex"), "hide_below": 2, "unit": "people"},
-        {**counted("n_count", "sex"), "unit": "people", "publish_if": "count > 2"},
-        {**counted("n"), "publish_if": "count > 2"},
+        {**build_count_query("n_flag", "sex"), "hide_below": 2, "unit": "people"},
+        {**build_count_query("n_count", "sex"), "unit": "people", "publish_if": "count > 2"},
+        {**build_count_query("n"), "publish_if": "count > 2"},
     ]
-    result = released(tmp_path, queries)
+    result = run_release(tmp_path, queries)
     rows = result.tables["by_sex"].to_pylist()
     assert [row["n_flag"] for row in rows] == [3, None]
     assert [row["n_flag_flag"] for row in rows] == ["ok", "suppressed"]
@@ -136,10 +139,10 @@ def test_flags_and_units_follow_the_query_not_its_name(tmp_path: Path) -> None:
 
 def test_a_condition_on_its_count_is_of_the_query_itself(tmp_path: Path) -> None:
     queries = [
-        {**counted("n", "sex"), "publish_if": "count > 2"},
-        {**counted("n_count", "sex"), "where": "sex = 'm'"},
+        {**build_count_query("n", "sex"), "publish_if": "count > 2"},
+        {**build_count_query("n_count", "sex"), "where": "sex = 'm'"},
     ]
-    rows = released(tmp_path, queries).tables["by_sex"].to_pylist()
+    rows = run_release(tmp_path, queries).tables["by_sex"].to_pylist()
     assert [row["n"] for row in rows] == [3, None]
 
 
@@ -148,7 +151,7 @@ def test_figures_of_an_earlier_package_are_told_by_names_and_descriptions(tmp_pa
         {"name": "m", "statistic": "mean", "column": "x", "by": ["x", "sex"]},
         {"name": "best", "statistic": "mode", "column": "region", "by": ["x", "sex"]},
     ]
-    released(tmp_path, queries)
+    run_release(tmp_path, queries)
     package = tmp_path / "out" / "datapackage.json"
     before = [list_figures(table.fields) for table in list_tables(str(tmp_path / "out"))]
     content = json.loads(package.read_text())

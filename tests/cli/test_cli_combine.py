@@ -13,14 +13,14 @@ def released(run_once, folder):
     shutil.copytree(run_once, folder, dirs_exist_ok=True)
 
 
-def figures(folder):
+def read_figures(folder):
     lines = (folder / "out" / "by_region.csv").read_text().splitlines()
     return [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
 
 
 @pytest.mark.usefixtures("released")
 def test_one_cell_has_the_interval_that_its_table_has(cli, folder):
-    north, _ = figures(folder)
+    north, _ = read_figures(folder)
     told = json.loads(cli("combine", "--json", "out", 'visits[region="north"]').out)
     assert told["schema"] == "dprelease/combination/1"
     assert told["value"] == float(north["visits"])
@@ -36,7 +36,7 @@ def test_a_sum_is_that_of_the_table_and_nothing_is_written(cli, folder):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     answer = cli("combine", "out", "sum(visits)")
     assert answer.code == 0
-    total = sum(int(row["visits"]) for row in figures(folder))
+    total = sum(int(row["visits"]) for row in read_figures(folder))
     assert answer.out.splitlines()[1].startswith(f"  {total:,} ± ".replace("-", "\u2212"))
     wide = json.loads(cli("combine", "--json", "out", "sum(visits)", "--interval", "0.99").out)
     usual = json.loads(cli("combine", "--json", "out", "sum(visits)").out)
@@ -80,7 +80,7 @@ def test_what_is_refused(cli, expression):
 
 @pytest.mark.usefixtures("released")
 def test_many_signs_and_large_and_small_numbers(cli, folder):
-    total = sum(int(row["visits"]) for row in figures(folder))
+    total = sum(int(row["visits"]) for row in read_figures(folder))
     signs = cli("combine", "--json", "out", "--", "-" * 9000 + "sum(visits)")
     assert json.loads(signs.out)["value"] == total
     large = cli("combine", "out", "sum(visits) + 1" + "0" * 29).out.splitlines()[1]
@@ -95,7 +95,7 @@ def test_a_label_may_be_written_in_either_normal_form(cli, folder):
     spec = spec.replace('"north"', '"Orl\u00e9ans"')
     (folder / "accents.toml").write_text(spec, encoding="utf-8")
     assert cli("run", "accents.toml", "-q").code == 0
-    north = figures(folder)[0]
+    north = read_figures(folder)[0]
     for town in ("Orl\u00e9ans", "Orle\u0301ans"):
         told = json.loads(cli("combine", "--json", "out", f'visits[region="{town}"]').out)
         assert told["value"] == float(north["visits"])
@@ -153,7 +153,7 @@ def test_figures_may_have_the_names_of_functions(cli, folder):
         folder, [f'name = "{n}"\nstatistic = "count"\nby = ["region"]' for n in ("sum", "mean")]
     )
     assert cli("run", "small.toml", "-q").code == 0
-    rows = figures(folder)
+    rows = read_figures(folder)
     value = json.loads(cli("combine", "--json", "out", "sum(sum) - mean[region=north]").out)[
         "value"
     ]
@@ -174,7 +174,7 @@ def test_the_value_is_of_what_was_published_and_the_interval_holds_it(cli, folde
     )
     answer = cli("run", "small.toml", "-q")
     assert answer.code == 0, answer.err
-    rows = {row["region"]: int(row["visits"]) for row in figures(folder)}
+    rows = {row["region"]: int(row["visits"]) for row in read_figures(folder)}
     lines = (folder / "out" / "overall.csv").read_text().splitlines()
     total = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     whole, apart = int(total["all"]), float(total["apart"])
@@ -212,7 +212,7 @@ def test_a_quotient_of_changed_figures_is_of_what_was_published(cli, folder):
     )
     answer = cli("run", "small.toml", "-q")
     assert answer.code == 0, answer.err
-    rows = figures(folder)
+    rows = read_figures(folder)
     told = cli("combine", "--json", "out", "sum(long) / sum(visits)").json
     above, below = (sum(int(float(row[name])) for row in rows) for name in ("long", "visits"))
     assert told["value"] == pytest.approx(above / below)
@@ -225,7 +225,7 @@ def test_a_mean_that_was_rounded_is_taken_as_it_was_published(cli, folder):
     query = 'name = "rest"\nstatistic = "mean"\ncolumn = "days"\nby = ["region"]\nround_to = 2'
     with_queries(folder, [query])
     assert cli("run", "small.toml", "-q").code == 0
-    rows = figures(folder)
+    rows = read_figures(folder)
     for row in rows:
         told = cli("combine", "--json", "out", f"rest[region={row['region']}]").json
         assert told["value"] == float(row["rest"])

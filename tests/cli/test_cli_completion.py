@@ -8,7 +8,7 @@ import pytest
 from dprelease.cli.app import COMMANDS
 
 
-def asked(cli, *words, shell="bash"):
+def complete(cli, *words, shell="bash"):
     line = " ".join(["dprelease", *words])
     answer = cli(
         _DPRELEASE_COMPLETE=f"{shell}_complete", COMP_WORDS=line, COMP_CWORD=str(len(words))
@@ -27,9 +27,9 @@ def test_each_shell_gets_a_script_that_asks_the_tool(cli, shell):
 
 
 def test_commands_and_options_are_completed(cli):
-    assert asked(cli, "pl") == ["plain,plan"]
-    assert {word.removeprefix("plain,") for word in asked(cli, "")} == set(COMMANDS)
-    assert "plain,--new-noise" in asked(cli, "run", "--n")
+    assert complete(cli, "pl") == ["plain,plan"]
+    assert {word.removeprefix("plain,") for word in complete(cli, "")} == set(COMMANDS)
+    assert "plain,--new-noise" in complete(cli, "run", "--n")
 
 
 def test_a_mistaken_command_is_completed_with_nothing_and_said_nothing_of(cli):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from record_laws import labelled, numeric
+from record_laws import build_labels_response, numeric
 
 from dprelease.local.report.table_facts import describe_drawn_table
 from dprelease.local.store.answer_cells import describe_table
@@ -38,8 +38,8 @@ PAY = Grid(Fraction(1, 100), 0, 500_000)
 STEP = RecordStep(
     Perturb("people", ()),
     (
-        labelled("region", ("=north", "south", "a\x1b[31m"), SURE, loss=TWO),
-        labelled("town, old", ("yes", "no"), SURE, loss=TWO),
+        build_labels_response("region", ("=north", "south", "a\x1b[31m"), SURE, loss=TWO),
+        build_labels_response("town, old", ("yes", "no"), SURE, loss=TWO),
         numeric("pay", PAY, LaplaceLaw(Fraction(200_000)), TWO),
     ),
     1,
@@ -47,7 +47,7 @@ STEP = RecordStep(
 )
 
 
-def columns() -> tuple[Any, ...]:
+def list_column_names() -> tuple[Any, ...]:
     numbers = np.arange(ROWS)
     pay = 200_000 + (numbers * 7919 % 4001 - 2000) * 100
     return (
@@ -59,7 +59,7 @@ def columns() -> tuple[Any, ...]:
 
 def release(folder: Path, form: str = "csv", rows: int = ROWS) -> Path:
     """Write a table of records and its report, as a run does: the table's path."""
-    batch = tuple(each[:rows] for each in columns())
+    batch = tuple(each[:rows] for each in list_column_names())
     sink = io.BytesIO()
     write_records(sink, STEP, describe_table(STEP, About("a")), [batch], form)
     content = sink.getvalue()
@@ -198,7 +198,7 @@ def test_a_pipe_is_not_waited_for(cli, folder):
     assert cli("estimate", "out/people.csv").code == 2
 
 
-def changed_report(folder: Path, change: Any) -> None:
+def change_report(folder: Path, change: Any) -> None:
     path = folder / "out" / "report.json"
     report = json.loads(path.read_text(encoding="utf-8"))
     change(report)
@@ -207,7 +207,7 @@ def changed_report(folder: Path, change: Any) -> None:
 
 def test_a_report_of_something_else_is_refused(cli, folder):
     release(folder)
-    changed_report(folder, lambda report: report["perturb"][0].update(rows=5))
+    change_report(folder, lambda report: report["perturb"][0].update(rows=5))
     answer = cli("estimate", "out/people.csv")
     assert (answer.code, answer.out) == (2, "")
     assert "E833 out/people.csv has 800 records, and its report says 5" in answer.err
@@ -216,11 +216,11 @@ def test_a_report_of_something_else_is_refused(cli, folder):
     def relabelled(report: Any) -> None:
         report["perturb"][0]["columns"][1]["labels"]["labels"] = ["yes", "other"]
 
-    changed_report(folder, relabelled)
+    change_report(folder, relabelled)
     answer = cli("estimate", "out/people.csv")
     assert answer.code == 2
     assert "E834 out/people.csv: row 2 has no value of town, old" in answer.err
-    changed_report(folder, lambda report: report.pop("perturb"))
+    change_report(folder, lambda report: report.pop("perturb"))
     assert "E832" in cli("estimate", "out/people.csv").err
     for content in (b"", b"[" * 100_000, b"\xff", b"[]", b'{"schema": "dprelease/report/2"}'):
         (folder / "out" / "report.json").write_bytes(content)

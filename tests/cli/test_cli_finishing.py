@@ -47,18 +47,18 @@ def finished(folder: Path) -> Path:
     return spec
 
 
-def rows(folder: Path, table: str) -> list[dict[str, str]]:
+def read_rows(folder: Path, table: str) -> list[dict[str, str]]:
     with open(folder / "out" / f"{table}.csv", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
 def test_published_counts_agree_and_small_ones_are_hidden(cli, folder, finished):
     assert cli("run", "small.toml").code == 0
-    (overall,) = rows(folder, "overall")
-    regions = rows(folder, "by_region")
+    (overall,) = read_rows(folder, "overall")
+    regions = read_rows(folder, "by_region")
     assert int(overall["all"]) == sum(int(row["visits"]) for row in regions)
     assert all(int(row["visits"]) >= 0 for row in regions)
-    cells = rows(folder, "by_region_days")
+    cells = read_rows(folder, "by_region_days")
     for row in cells:
         hidden = row["by_days"] == ""
         assert (row["by_days_flag"] == "suppressed") is hidden
@@ -77,7 +77,7 @@ def test_the_report_says_what_was_done_and_holds_the_raw_figures(cli, folder, fi
     columns = {column["name"]: column for table in report["tables"] for column in table["columns"]}
     assert len(columns["visits"]["raw"]) == 4
     assert "raw" not in columns["mean_days"]
-    shown = [row["by_days"] != "" for row in rows(folder, "by_region_days")]
+    shown = [row["by_days"] != "" for row in read_rows(folder, "by_region_days")]
     assert [figure is not None for figure in columns["by_days"]["raw"]] == shown
     assert (
         "After the noise, visits and all: made to agree, at least 0, whole." in report["processing"]
@@ -125,7 +125,7 @@ def test_another_finish_is_the_same_release_and_costs_nothing(cli, folder, finis
     answer = cli("run", "small.toml")
     assert answer.code == 0
     assert "nothing was spent" in answer.out
-    assert all(row["by_days"].endswith("0") for row in rows(folder, "by_region_days"))
+    assert all(row["by_days"].endswith("0") for row in read_rows(folder, "by_region_days"))
 
 
 def test_an_approved_plan_holds_the_run_to_its_finish(cli, finished):

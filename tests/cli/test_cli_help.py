@@ -90,7 +90,7 @@ def test_wrong_usage_exits_with_2_and_says_so_on_stderr(cli, arguments):
     assert "Traceback" not in answer.err
 
 
-def modules_after(folder, *arguments):
+def list_modules_after(folder, *arguments):
     """Names of the modules that are loaded when the command is done."""
     probe = (
         "import sys\n"
@@ -113,7 +113,7 @@ def modules_after(folder, *arguments):
 
 
 def test_help_loads_nothing_heavy(folder):
-    loaded = modules_after(folder, "--help")
+    loaded = list_modules_after(folder, "--help")
     assert "click" in loaded
     assert loaded & HEAVY == set()
     assert {name for name in loaded if name.startswith("dprelease.")} <= {
@@ -159,7 +159,7 @@ FOR_OTHER_SPECS = {
 
 @pytest.mark.parametrize("command", MOST_MODULES)
 def test_a_command_loads_what_its_spec_needs(folder, command):
-    loaded = modules_after(folder, command, "small.toml")
+    loaded = list_modules_after(folder, command, "small.toml")
     assert loaded & FOR_OTHER_SPECS == set()
     ours = [find_spec(name) for name in loaded if name.partition(".")[0] == "dprelease"]
     files = [spec for spec in ours if spec and spec.submodule_search_locations is None]
@@ -172,7 +172,7 @@ def test_what_other_specs_need_is_there():
 
 
 def test_check_loads_neither_an_engine_nor_arrays(folder):
-    loaded = modules_after(folder, "check", "small.toml")
+    loaded = list_modules_after(folder, "check", "small.toml")
     assert loaded & {"duckdb", "pyarrow", "pandas", "numpy", "rich"} == set()
 
 
@@ -191,4 +191,6 @@ def test_arrays_start_no_threads(folder):
 
 
 def test_plan_opens_no_engine(folder):
-    assert modules_after(folder, "plan", "small.toml") & {"duckdb", "pyarrow", "pandas"} == set()
+    assert (
+        list_modules_after(folder, "plan", "small.toml") & {"duckdb", "pyarrow", "pandas"} == set()
+    )

@@ -13,7 +13,7 @@ SECOND = ('name = "small"', 'name = "second"')
 LEDGER = "dprelease-ledger.sqlite"
 
 
-def kept(folder):
+def read_kept(folder):
     """The files of a folder, and what they hold."""
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*")
             if path.is_file()}  # fmt: skip
@@ -23,7 +23,7 @@ def kept(folder):
 def released(cli, folder):
     """A release of "small" in out, which must stay as it is."""
     assert cli("run", "-q", "small.toml").code == 0
-    return kept(folder / "out"), (folder / LEDGER).read_bytes()
+    return read_kept(folder / "out"), (folder / LEDGER).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_a_folder_inside_of_the_release_is_refused_too(cli, spec, folder, releas
     answer = cli("run", "b.toml")
     assert answer.code == 2
     assert 'out, which contains the release "small", and this is "second"' in answer.err
-    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
+    assert (read_kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
     assert cli("run", "-q", "--replace-output", "b.toml").code == 0
-    assert kept(folder / "out").items() >= released[0].items()
+    assert read_kept(folder / "out").items() >= released[0].items()
 
 
 def test_the_output_of_the_command_line_and_of_python_too(cli, spec, folder, released, monkeypatch):
@@ -48,9 +48,9 @@ def test_the_output_of_the_command_line_and_of_python_too(cli, spec, folder, rel
     for output in ("out", folder / "out" / "deeper"):
         with pytest.raises(dprelease.Failure, match="E806"):
             dprelease.run("b.toml", output=output)
-    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
+    assert (read_kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
     dprelease.run("b.toml", output="out", replace_output=True)
-    assert kept(folder / "out") != released[0]
+    assert read_kept(folder / "out") != released[0]
 
 
 def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder, monkeypatch):
@@ -71,7 +71,7 @@ def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder
     assert "E806 the output" in answer.err
     assert 'holds the release "second" now, but this is "small"' in answer.err
     assert "costs nothing" in answer.err
-    assert b'"name": "second"' in kept(folder / "out")[Path("datapackage.json")]
+    assert b'"name": "second"' in read_kept(folder / "out")[Path("datapackage.json")]
     assert "nothing was spent" in cli("run", "--output", "mine", "small.toml").out
 
 
@@ -79,12 +79,12 @@ def test_a_rehearsal_is_kept_from_another_one(cli, spec, folder, released):
     assert cli("rehearse", "-q", "--rows", "50", "--output", "try", "small.toml").code == 0
     assert cli("rehearse", "-q", "--rows", "50", "--output", "try", "small.toml").code == 0
     spec(SECOND, ('path = "out"', 'path = "second"'), name="b.toml")
-    before = kept(folder / "try")
+    before = read_kept(folder / "try")
     for place in ("try", "try/deeper", "out/deeper"):
         answer = cli("rehearse", "--rows", "50", "--output", place, "b.toml")
         assert (answer.code, "E806" in answer.err) == (2, True), place
     assert "E806" in cli("run", "--output", "try", "b.toml").err
-    assert (kept(folder / "try"), kept(folder / "out")) == (before, released[0])
+    assert (read_kept(folder / "try"), read_kept(folder / "out")) == (before, released[0])
     again = ("rehearse", "-q", "--rows", "50", "--replace-output", "--output")
     assert cli(*again, "try", "b.toml").code == 0
     assert cli(*again, "out", "b.toml").code == 2  # never over a release

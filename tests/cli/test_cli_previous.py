@@ -7,7 +7,7 @@ import pytest
 PREVIOUS = 'previous = "out/report.json"'
 
 
-def second(folder, *changes):
+def write_second(folder, *changes):
     """The spec of a second release, of other data, that names the first."""
     text = (folder / "small.toml").read_text()
     for old, new in (
@@ -26,7 +26,7 @@ def released(cli):
     assert cli("run", "small.toml", "-q").code == 0
 
 
-def changes_of(folder):
+def read_changes(folder):
     return json.loads((folder / "out-2" / "report.json").read_text())["changes"]
 
 
@@ -37,13 +37,13 @@ def test_what_changed_is_said_and_said_again(cli, folder):
     assert cli("run", "small.toml", "-q").code == 0
     lines = (folder / "small.csv").read_text()
     (folder / "small.csv").write_text(lines + "north,50\n" * 900)
-    second(
+    write_second(
         folder, ("epsilon = 1.0", "epsilon = 1.2"), ("epsilon = 0.5\n\n[[", "epsilon = 0.7\n\n[[")
     )
     answer = cli("run", "second.toml", "-q")
     assert answer.code == 0, answer.err
     first = json.loads((folder / "out" / "report.json").read_text())
-    changes = changes_of(folder)
+    changes = read_changes(folder)
     assert changes["run_id"] == first["provenance"]["run_id"]
     assert changes["guarantee"] == [{"what": "epsilon", "before": "1", "now": "1.2"}]
     assert (changes["new_tables"], changes["missing_tables"]) == ([], [])
@@ -78,17 +78,17 @@ def test_groups_are_named_as_in_the_tables(cli, folder, spec):
     mean = '"mean"\ncolumn = "days"', '"count"'
     spec(bins, names, days, mean)
     assert cli("run", "small.toml", "-q").code == 0
-    second(folder)
+    write_second(folder)
     assert cli("run", "second.toml", "-q").code == 0
     text = (folder / "out-2" / "report.md").read_text().replace("\\", "")
     assert "| by_region_days.mean_days: The North, 0 to 9 |" in text
-    assert changes_of(folder)["figures"][2]["labels"] == ["north", "[0, 10)"]
+    assert read_changes(folder)["figures"][2]["labels"] == ["north", "[0, 10)"]
     assert cli("report", "out-2").out.replace("\\", "") == text
 
 
 @pytest.mark.usefixtures("released")
 def test_it_is_words_alone_the_same_run_with_it_or_without(cli, folder):
-    second(folder)
+    write_second(folder)
     assert cli("run", "second.toml", "-q").code == 0
     table = (folder / "out-2" / "by_region.csv").read_bytes()
     spec = folder / "second.toml"
@@ -101,9 +101,9 @@ def test_it_is_words_alone_the_same_run_with_it_or_without(cli, folder):
 
 @pytest.mark.usefixtures("released")
 def test_what_is_defined_otherwise_is_not_called_a_change_of_the_data(cli, folder):
-    second(folder, ("upper = 100", "upper = 90"))
+    write_second(folder, ("upper = 100", "upper = 90"))
     assert cli("run", "second.toml", "-q").code == 0
-    changes = changes_of(folder)
+    changes = read_changes(folder)
     assert changes["redefined"] == ["mean_days"]
     assert {row["column"] for row in changes["figures"]} == {"visits"}
     text = (folder / "out-2" / "report.md").read_text()
@@ -114,19 +114,19 @@ def test_what_is_defined_otherwise_is_not_called_a_change_of_the_data(cli, folde
 
 @pytest.mark.usefixtures("released")
 def test_another_condition_is_compared_and_said(cli, folder):
-    second(folder, ('statistic = "count"', 'statistic = "count"\nwhere = "days > 3"'))
+    write_second(folder, ('statistic = "count"', 'statistic = "count"\nwhere = "days > 3"'))
     assert cli("run", "second.toml", "-q").code == 0
-    changes = changes_of(folder)
+    changes = read_changes(folder)
     assert changes["redefined"] == ["visits"]
     assert "visits" in {row["column"] for row in changes["figures"]}
 
 
-def edited(folder):
+def edit(folder):
     report = folder / "out" / "report.json"
     report.write_text(report.read_text().replace("small", "large"))
 
 
-def edited_table(folder):
+def edit_table(folder):
     table = folder / "out" / "by_region.csv"
     table.write_text(table.read_text() + "east,1\n")
 
@@ -149,8 +149,8 @@ NO_REPORT = (PREVIOUS, 'previous = "out/report.md"')
 @pytest.mark.parametrize(
     ("spoil", "changes", "code"),
     [
-        (edited, [], "E821"),
-        (edited_table, [], "E822"),
+        (edit, [], "E821"),
+        (edit_table, [], "E822"),
         (newer, [], "E821"),
         (gone, [], "E820"),
         (None, [OTHER_SET], "E850"),
@@ -159,7 +159,7 @@ NO_REPORT = (PREVIOUS, 'previous = "out/report.md"')
     ],
 )
 def test_what_is_refused_before_the_charge(cli, folder, spoil, changes, code):
-    second(folder, *changes)
+    write_second(folder, *changes)
     if spoil is not None:
         spoil(folder)
     ledger = (folder / "dprelease-ledger.sqlite").read_bytes()

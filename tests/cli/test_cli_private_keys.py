@@ -69,7 +69,7 @@ def write_data(folder: Path, texts: list[str], form: str) -> None:
         writer.writerows([["town"], *([text] for text in texts * ROWS)])
 
 
-def unescaped(field: str) -> str:
+def unescape(field: str) -> str:
     """The text of a field, without the apostrophe that keeps spreadsheets from running it."""
     return field[1:] if re.match("''*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]", field) else field
 
@@ -90,7 +90,7 @@ def released(cli: Callable[..., Any], folder: Path) -> Callable[..., Path]:
     return run
 
 
-def expected(texts: list[str]) -> dict[str, int]:
+def list_expected(texts: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for text in texts:
         found[one_line(text)] = found.get(one_line(text), 0) + ROWS
@@ -107,7 +107,7 @@ def check_others(out: Path) -> None:
     json.loads((out / "report.json").read_text(encoding="utf-8"))
 
 
-def near(counts: dict[str, int], wanted: dict[str, int]) -> bool:
+def is_near(counts: dict[str, int], wanted: dict[str, int]) -> bool:
     return all(abs(counts[key] - wanted[key]) < ROWS / 2 for key in wanted)
 
 
@@ -118,15 +118,15 @@ def test_keys_in_csv_are_read_back_by_others(released: Release, data: str) -> No
     if data == "csv":  # a record is one line; an empty field is a null
         texts = [text for text in texts if text and not set(text) & set("\r\n\0")]
     out = released(texts, data, "csv")
-    wanted = expected(texts)
+    wanted = list_expected(texts)
     content = (out / "by_town.csv").read_bytes().decode("utf-8")
     lines = content.split("\n")
     assert len(lines) == len(wanted) + 2  # the header, and nothing after the last line feed
     assert content.splitlines() == lines[:-1]
     rows = list(csv.reader(io.StringIO(content, newline="")))
-    counts = {unescaped(row[0]): int(row[1]) for row in rows[1:]}
+    counts = {unescape(row[0]): int(row[1]) for row in rows[1:]}
     assert set(counts) == set(wanted)
-    assert near(counts, wanted)
+    assert is_near(counts, wanted)
     with duckdb.connect() as connection:
         found = connection.execute(
             "SELECT town, visits FROM read_csv($1, header = true, all_varchar = true, "
@@ -145,10 +145,10 @@ def test_keys_in_parquet_are_read_back(released: Release) -> None:
     out = released(texts, "parquet", "parquet")
     table = pq.read_table(out / "by_town.parquet").to_pydict()
     counts = dict(zip(table["town"], table["visits"], strict=True))
-    wanted = expected(texts)
+    wanted = list_expected(texts)
     assert len(table["town"]) == len(wanted)
     assert set(counts) == set(wanted)
-    assert near(counts, wanted)
+    assert is_near(counts, wanted)
     with duckdb.connect() as connection:
         found = connection.execute(
             "SELECT town FROM read_parquet($1)", [str(out / "by_town.parquet")]
@@ -183,7 +183,7 @@ def test_a_null_label_is_a_key_like_others(released: Release) -> None:
     with open(out / "by_town.csv", encoding="utf-8", newline="") as stream:
         rows = {row["town"]: int(row["visits"]) for row in csv.DictReader(stream)}
     assert set(rows) == {"a", "\u00e9"}
-    assert near(rows, {"a": ROWS, "\u00e9": 2 * ROWS})
+    assert is_near(rows, {"a": ROWS, "\u00e9": 2 * ROWS})
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ BAD_KEYS = "region,days\n" + "North,3\nsouth,40\n" * 400
 BAD_NUMBERS = "region,days\n" + 'north,"3,5"\nsouth,40\n' * 400
 
 
-def rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
-def charges(cli, folder: Path) -> list[tuple[str, float]]:
+def list_charges(cli, folder: Path) -> list[tuple[str, float]]:
     shown = cli("budget", "show", "--json", "dprelease-ledger.sqlite").json
     (dataset,) = shown["datasets"]
     return [(run["release"], float(run["epsilon"])) for run in dataset["runs"]]
@@ -30,14 +30,14 @@ def charges(cli, folder: Path) -> list[tuple[str, float]]:
 def test_a_table_for_each_column(cli, spec, folder):
     answer = cli("run", spec(*MORE))
     assert (answer.code, answer.err) == (0, "")
-    states = rows(folder / "out" / "by_region_state.csv")
+    states = read_rows(folder / "out" / "by_region_state.csv")
     assert [row["region_state"] for row in states] == [
         "ok", "null", "unreadable", "undeclared", "clamped",
     ]  # fmt: skip
     found = {row["region_state"]: float(row["checks"]) for row in states}
     assert abs(found["ok"] - 150) < 90
     assert abs(found["undeclared"] - 50) < 90
-    numbers = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
+    numbers = {row["days_state"]: row for row in read_rows(folder / "out" / "by_days_state.csv")}
     assert abs(float(numbers["unreadable"]["checks"]) - 50) < 90
     assert "by_region_state" in (folder / "out" / "report.md").read_text(encoding="utf-8")
 
@@ -46,7 +46,7 @@ def test_counts_of_fields_are_shown_whole(cli, spec, folder):
     some = QUALITY.replace("epsilon = 0.5", "epsilon = 6")
     many = (("epsilon_cap = 2.5", "epsilon_cap = 9"), ("epsilon = 1.0", "epsilon = 7"))
     assert cli("run", spec(*many, (VISITS, some + VISITS))).code == 0
-    assert any("." in row["checks"] for row in rows(folder / "out" / "by_region_state.csv"))
+    assert any("." in row["checks"] for row in read_rows(folder / "out" / "by_region_state.csv"))
     shown = cli("show", "out").out.splitlines()
     page = (folder / "out" / "report.md").read_text(encoding="utf-8").splitlines()
     for text in (shown, page):
@@ -86,12 +86,12 @@ def test_quality_first_then_the_rest(cli, spec, folder):
         "by_region_state.csv",
     ]
     assert [path.name for path in (folder / "out").glob("*.csv")] == ["by_region.csv"]
-    assert charges(cli, folder) == [("small-quality", 0.5), ("small", 1)]
+    assert list_charges(cli, folder) == [("small-quality", 0.5), ("small", 1)]
     before = (folder / "out-quality" / "by_days_state.csv").read_bytes()
     again = cli("run", "--quality-first", name)
     assert "already released" in again.out
     assert (folder / "out-quality" / "by_days_state.csv").read_bytes() == before
-    assert len(charges(cli, folder)) == 2
+    assert len(list_charges(cli, folder)) == 2
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_too_much_that_is_unreadable_stops_before_the_rest_is_charged(
         assert "E870" in answer.err
         assert said in answer.err
         assert not (folder / "out").exists()
-        assert charges(cli, folder) == [("small-quality", 0.5)]
+        assert list_charges(cli, folder) == [("small-quality", 0.5)]
     assert cli("show", "out-quality").code == 0
 
 
@@ -154,7 +154,7 @@ def test_a_form_that_fits_nothing_is_seen_in_the_quality(
     )
     answer = cli("run", name)
     assert answer.code == 0, answer.err
-    states = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
+    states = {row["days_state"]: row for row in read_rows(folder / "out" / "by_days_state.csv")}
     assert abs(float(states["unreadable"]["checks"]) - 900 * unreadable) < 90
 
 
@@ -175,7 +175,7 @@ def test_a_decision_is_no_part_of_the_identity(cli, spec, folder):
     assert cli("run", "--quality-first", spec(*MORE)).code == 0
     loose = QUALITY.replace("epsilon = 0.5", "epsilon = 0.5\nmax_unreadable = 0.9")
     assert cli("run", "--quality-first", spec(MORE[0], (VISITS, loose + VISITS))).code == 0
-    assert len(charges(cli, folder)) == 2
+    assert len(list_charges(cli, folder)) == 2
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_quality_of_people_under_a_saved_plan(cli, spec, folder):
     (folder / "small.csv").write_text("\n".join(["who,region,days", *lines]), encoding="utf-8")
     assert cli("plan", "-o", "plan.json", name).code == 0
     assert cli("run", "--plan", "plan.json", name).code == 0
-    states = {row["region_state"]: row for row in rows(folder / "out" / "by_region_state.csv")}
+    states = {row["region_state"]: row for row in read_rows(folder / "out" / "by_region_state.csv")}
     assert abs(float(states["undeclared"]["checks"]) - 400) < 150
     assert states["undeclared"]["checks_flag"] == "bounded"
     tables = {path.name for path in (folder / "out").glob("*.csv")}

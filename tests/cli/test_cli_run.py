@@ -19,7 +19,7 @@ FILES = [
 ]
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def read_contents(folder: Path) -> dict[str, bytes]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -114,4 +114,4 @@ def test_a_release_that_cannot_be_told_is_still_a_release(folder):
         )  # fmt: skip
     assert done.returncode == 5
     assert b"the release is complete" in done.stderr
-    assert sorted(contents(folder / "out")) == FILES
+    assert sorted(read_contents(folder / "out")) == FILES

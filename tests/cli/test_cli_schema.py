@@ -19,17 +19,17 @@ SPECS = sorted((ROOT / "release_specs").glob("*.toml"))
 SCHEMA = build_spec_schema()
 
 
-def as_json(value):
+def convert_dates(value):
     """What an editor makes of TOML: dates are texts."""
     if isinstance(value, dict):
-        return {name: as_json(each) for name, each in value.items()}
+        return {name: convert_dates(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [as_json(each) for each in value]
+        return [convert_dates(each) for each in value]
     return value.isoformat() if isinstance(value, date) else value
 
 
-def mistakes(text):
-    found = Draft202012Validator(SCHEMA).iter_errors(as_json(tomli.loads(text)))
+def find_mistakes(text):
+    found = Draft202012Validator(SCHEMA).iter_errors(convert_dates(tomli.loads(text)))
     return {".".join(map(str, error.absolute_path)) for error in found}
 
 
@@ -65,7 +65,7 @@ def test_only_a_schema_is_replaced(cli, folder):
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_every_example_is_valid(path):
-    assert mistakes(path.read_text(encoding="utf-8")) == set()
+    assert find_mistakes(path.read_text(encoding="utf-8")) == set()
 
 
 def test_every_key_is_there_with_its_words_and_nothing_else():
@@ -150,7 +150,7 @@ def test_a_table_of_records_alone_is_valid(spec, folder, bounding):
     text = f"{text[:start]}{TABLE}mechanism = {{ region = 'auto' }}\n{text[end:]}"
     if bounding:
         text = text.replace('unit = "row"', f'unit = "column"\nunit_column = "who"\n{bounding}')
-    assert mistakes(text) == set()
+    assert find_mistakes(text) == set()
     (folder / "table.toml").write_text(text, encoding="utf-8")
     assert dprelease.load(folder / "table.toml").perturbs
 
@@ -160,10 +160,10 @@ def test_typical_mistakes_are_seen_where_they_are_and_by_the_loader_too(
     spec, folder, old, new, place
 ):
     file = folder / spec((old, new))
-    assert place in mistakes(file.read_text(encoding="utf-8"))
+    assert place in find_mistakes(file.read_text(encoding="utf-8"))
     with pytest.raises(dprelease.Failure):
         dprelease.load(file)
 
 
 def test_the_sound_spec_is_valid(spec, folder):
-    assert mistakes((folder / spec()).read_text(encoding="utf-8")) == set()
+    assert find_mistakes((folder / spec()).read_text(encoding="utf-8")) == set()

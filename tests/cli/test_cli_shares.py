@@ -76,7 +76,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def overall(folder: Path) -> dict[str, str]:
+def read_overall(folder: Path) -> dict[str, str]:
     with (folder / "out" / "overall.csv").open() as file:
         return next(csv.DictReader(file))
 
@@ -86,7 +86,7 @@ def test_a_share_is_of_the_records_whose_condition_is_known(cli: Callable, folde
     assert "A proportion is of the records for which its condition is true or false" in plan
     ran = cli("run", "shares.toml")
     assert ran.code == 0, ran.err
-    row = overall(folder)
+    row = read_overall(folder)
     assert float(row["old"]) == pytest.approx(OLD / KNOWN, abs=1e-3)
     assert int(row["old_count"]) == KNOWN
     assert float(row["old_low"]) <= OLD / KNOWN <= float(row["old_high"])
@@ -132,7 +132,7 @@ def test_names_of_keys_that_match_nothing_are_noted(cli: Callable, folder: Path)
     (folder / "ages.csv").write_text("age,region\n" + "30,nowhere\n" * 1000)
     ran = cli("run", "shares.toml")
     assert ran.code == 0, ran.err
-    assert overall(folder)["most_flag"] == "low_reliability"
+    assert read_overall(folder)["most_flag"] == "low_reliability"
     assert "Every name of most in the table overall may be a guess" in ran.err
 
 
@@ -142,7 +142,7 @@ def test_a_share_of_all_records_stays_what_it_is(cli: Callable, folder: Path) ->
     earlier = replace(release, queries=tuple(replace(one, among=None) for one in release.queries))
     dprelease.run(earlier)
     before = (folder / "out" / "overall.csv").read_bytes()
-    assert float(overall(folder)["old"]) == pytest.approx(OLD / len(AGES), abs=1e-3)
+    assert float(read_overall(folder)["old"]) == pytest.approx(OLD / len(AGES), abs=1e-3)
     again = cli("run", "shares.toml")
     assert again.code == 0, again.err
     assert "already released" in again.out
@@ -152,7 +152,7 @@ def test_a_share_of_all_records_stays_what_it_is(cli: Callable, folder: Path) ->
     assert "It is a share of all records of the cell" in report
     renewed = cli("run", "--new-noise", "shares.toml")
     assert renewed.code == 0, renewed.err
-    assert float(overall(folder)["old"]) == pytest.approx(OLD / KNOWN, abs=1e-3)
+    assert float(read_overall(folder)["old"]) == pytest.approx(OLD / KNOWN, abs=1e-3)
 
 
 def test_a_condition_that_could_not_be_known_is_refused_at_its_place(
@@ -175,7 +175,7 @@ def test_shares_of_the_same_records_have_one_count(cli: Callable, folder: Path) 
     (folder / "shares.toml").write_text(text)
     ran = cli("run", "shares.toml")
     assert ran.code == 0, ran.err
-    row = overall(folder)
+    row = read_overall(folder)
     counts = {(row[f"s{at}_count"], row[f"s{at}_count_noise_moe"]) for at in range(3)}
     assert len(counts) == 1
     (count, half), *_ = counts

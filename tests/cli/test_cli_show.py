@@ -40,7 +40,7 @@ def number(name, values, places=0, kind="number", said=""):
     return OutputColumn(name, kind, values, said, places, query)
 
 
-def a_table(name="by_region"):
+def build_table(name="by_region"):
     odd = ["=north", "'x", "a\x1b[31m"]
     half = "half-width of the 95% noise interval of n: the noise alone"
     return OutputTable(
@@ -85,7 +85,7 @@ def published(folder):
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_figures_stand_with_their_intervals_in_80_columns(cli, published, format):
-    answer = cli("show", published(a_table(), format=format))
+    answer = cli("show", published(build_table(), format=format))
     assert (answer.code, answer.err) == (0, "")
     assert answer.out == SHOWN
     assert max(map(len, answer.out.splitlines())) <= 80
@@ -146,7 +146,7 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
 
 
 def test_wide_tables_are_shown_in_parts_with_the_keys_again(cli, published):
-    name = published(a_table())
+    name = published(build_table())
     answer = cli("show", name, COLUMNS="40")
     tables = answer.out.split("\n\n")[1:-1]
     assert len(tables) > 1
@@ -170,7 +170,7 @@ def test_rows_are_limited_and_the_rest_is_counted(cli, published):
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_json_has_the_values_of_the_files(cli, published, format):
-    name = published(a_table(), a_table("again"), format=format)
+    name = published(build_table(), build_table("again"), format=format)
     answer = cli("show", "--json", "--table", "again", name)
     assert answer.json["schema"] == "dprelease/tables/1"
     (table,) = answer.json["tables"]
@@ -190,13 +190,13 @@ def test_what_is_no_release_is_refused(cli, folder, published):
         answer = cli("show", place)
         assert (answer.code, answer.out) == (2, "")
         assert "E012" in answer.err
-    answer = cli("show", published(a_table()), "--table", "by_reign")
+    answer = cli("show", published(build_table()), "--table", "by_reign")
     assert (answer.code, answer.out) == (2, "")
     assert "the tables are: by_region" in answer.err
 
 
 def test_a_changed_file_is_told_and_a_broken_one_refused(cli, folder, published):
-    file = folder / published(a_table()) / "by_region.csv"
+    file = folder / published(build_table()) / "by_region.csv"
     file.write_bytes(file.read_bytes().replace(b"-4,5", b"-9,x"))
     answer = cli("show", "done")
     assert answer.code == 0

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 SCHEMA = "schema = 1\n"
 
 
-def shown(err: str) -> list[tuple[str, str, str]]:
+def list_shown(err: str) -> list[tuple[str, str, str]]:
     """Number, line and mark of every source that is shown."""
     lines = err.splitlines()
     return [
@@ -21,7 +21,7 @@ def shown(err: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def marked(line: str, mark: str) -> str:
+def cut_marked(line: str, mark: str) -> str:
     """What stands above a mark, by the columns of a terminal as another library counts them."""
     start, end = len(mark) - len(mark.lstrip()), len(mark)
     return "".join(char for at, char in enumerate(line) if start <= cell_len(line[:at]) < end)
@@ -46,8 +46,8 @@ def test_the_mark_stands_below_the_place(cli, folder, line, token):
     (folder / "odd.toml").write_bytes(f"{SCHEMA}{line}\n".encode())
     answer = cli("check", "odd.toml")
     assert answer.code == 2
-    marks = [(number, marked(text, mark)) for number, text, mark in shown(answer.err)]
-    assert all(cell_len(text) <= 100 for _, text, _ in shown(answer.err))
+    marks = [(number, cut_marked(text, mark)) for number, text, mark in list_shown(answer.err)]
+    assert all(cell_len(text) <= 100 for _, text, _ in list_shown(answer.err))
     if token:
         assert ("2", token) in marks
     else:
@@ -76,7 +76,7 @@ def test_one_cause_is_told_once_with_all_its_places(cli, folder, spec):
     assert err.count("E202") == err.count("E201") == 1
     assert '\n    also mean of "days" needs lower and upper\n' in err
     assert "\n    also small.toml:37:6 [query[1].by]\n" in err
-    assert len(shown(err)) == 2
+    assert len(list_shown(err)) == 2
     assert "\n4 errors in 1 file\n" in err
 
 
@@ -97,10 +97,10 @@ def test_the_text_of_what_is_no_spec_is_not_shown(cli, folder):
         (folder / name).write_text("x = 1\nname = Ann, 41, Canary Street\n", encoding="utf-8")
         answer = cli("check", name)
         assert "E001" in answer.err
-        assert bool(shown(answer.err)) is name.endswith(".toml")
+        assert bool(list_shown(answer.err)) is name.endswith(".toml")
 
 
-def piped(folder, text: bytes, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def pipe(folder, text: bytes, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "dprelease", "check", *arguments],
         cwd=folder,
@@ -113,18 +113,18 @@ def piped(folder, text: bytes, *arguments: str) -> "subprocess.CompletedProcess[
 
 def test_standard_input_is_a_spec_with_places_and_sources(folder):
     good = (folder / "small.toml").read_bytes()
-    done = piped(folder, good, "-")
+    done = pipe(folder, good, "-")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"<stdin>: ok")
-    bad = piped(folder, good.replace(b'"count"', b'"cont"'), "-", "small.toml")
+    bad = pipe(folder, good.replace(b'"count"', b'"cont"'), "-", "small.toml")
     assert bad.returncode == 2
     assert bad.stdout.startswith(b"small.toml: ok")
-    assert shown(bad.stderr.decode()) == [("31", 'statistic = "cont"', " " * 12 + "^" * 6)]
-    noise = piped(folder, b"\xff\xfe\x00 = Canary", "-")
+    assert list_shown(bad.stderr.decode()) == [("31", 'statistic = "cont"', " " * 12 + "^" * 6)]
+    noise = pipe(folder, b"\xff\xfe\x00 = Canary", "-")
     assert noise.returncode == 2
     assert b"E006" in noise.stderr
     assert b"Canary" not in noise.stderr
-    huge = piped(folder, b"#" * (5 << 20), "-")
+    huge = pipe(folder, b"#" * (5 << 20), "-")
     assert b"E008" in huge.stderr
 
 

@@ -27,7 +27,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return Path(shutil.copytree(FIXTURES / request.param, tmp_path / "kept"))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def read_contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
@@ -38,13 +38,13 @@ def test_this_version_is_kept() -> None:
 @BOTH
 def test_a_release_is_known_again_and_costs_nothing(cli: Callable, folder: Path, name: str) -> None:
     """The same spec is the same release for a later version, and its tables stay as they were."""
-    before = contents(folder / PUBLISHED[name])
+    before = read_contents(folder / PUBLISHED[name])
     assert cli("check", "--strict", f"{name}.toml").code == 0
     again = cli("run", f"{name}.toml")
     assert again.code == 0, again.err
     assert "already released" in again.out
     assert "nothing was spent" in again.out
-    after = contents(folder / PUBLISHED[name])
+    after = read_contents(folder / PUBLISHED[name])
     assert after.keys() >= before.keys()
     assert all(after[file] == before[file] for file in before if file.endswith(".csv"))
     entries = cli("budget", "export", LEDGERS[name]).out.splitlines()
@@ -55,10 +55,10 @@ def test_a_release_is_known_again_and_costs_nothing(cli: Callable, folder: Path,
 def test_its_tables_are_published_again_from_the_ledger(
     cli: Callable, folder: Path, name: str
 ) -> None:
-    before = contents(folder / PUBLISHED[name])
+    before = read_contents(folder / PUBLISHED[name])
     shutil.rmtree(folder / PUBLISHED[name])
     assert cli("run", f"{name}.toml").code == 0
-    after = contents(folder / PUBLISHED[name])
+    after = read_contents(folder / PUBLISHED[name])
     assert all(after[file] == before[file] for file in before if file.endswith(".csv"))
 
 
@@ -96,13 +96,13 @@ def test_its_spec_is_compared_with_a_new_one(cli: Callable, folder: Path, name: 
 def test_its_saved_plan_holds_a_run_or_is_refused(cli: Callable, folder: Path, name: str) -> None:
     """A later version may plan otherwise: then it says so, and has spent nothing."""
     run = cli("run", "--plan", f"{name}.plan.json", f"{name}.toml")
-    if folder_is_of_this_version(folder):
+    if is_folder_of_this_version(folder):
         assert run.code == 0, run.err
     assert run.code in {0, 2}
     entries = cli("budget", "export", LEDGERS[name]).out.splitlines()
     assert sum('"charge"' in entry for entry in entries) == 1
 
 
-def folder_is_of_this_version(folder: Path) -> bool:
+def is_folder_of_this_version(folder: Path) -> bool:
     report = json.loads((folder / "published" / "report.json").read_text())
     return bool(report["provenance"]["versions"]["dprelease"] == version("dprelease"))

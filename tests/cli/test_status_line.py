@@ -49,7 +49,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def put(terminal: Terminal, environment: pytest.MonkeyPatch) -> Terminal:
+def replace_stderr(terminal: Terminal, environment: pytest.MonkeyPatch) -> Terminal:
     """The terminal in the place of standard error, which pytest sets anew for each test."""
     environment.setattr(sys, "stderr", terminal)
     return terminal
@@ -87,7 +87,7 @@ def test_no_terminal_is_so_narrow_that_a_line_is_broken() -> None:
 def test_the_line_is_drawn_again_as_time_passes_and_wiped_at_the_end(
     environment: pytest.MonkeyPatch,
 ) -> None:
-    terminal = put(Terminal(), environment)
+    terminal = replace_stderr(Terminal(), environment)
     now = [50.0]
     line = StatusLine(is_on=True, clock=lambda: now[0])
     with line as watcher:
@@ -108,7 +108,7 @@ def test_the_line_is_drawn_again_as_time_passes_and_wiped_at_the_end(
 
 def test_the_line_draws_itself_again(environment: pytest.MonkeyPatch) -> None:
     environment.setattr("dprelease.cli.status_line.REDRAWN", 0.001)
-    terminal, now = put(Terminal(), environment), [0.0]
+    terminal, now = replace_stderr(Terminal(), environment), [0.0]
     with StatusLine(is_on=True, clock=lambda: now[0]) as watcher:
         assert watcher is not None
         watcher(READ)
@@ -122,14 +122,14 @@ def test_the_line_draws_itself_again(environment: pytest.MonkeyPatch) -> None:
 def test_nobody_is_shown_anything_off_a_terminal(
     quiet: bool, environment: pytest.MonkeyPatch
 ) -> None:
-    terminal = put(Terminal() if quiet else File(), environment)
+    terminal = replace_stderr(Terminal() if quiet else File(), environment)
     with StatusLine(is_on=not quiet) as watcher:
         assert watcher is None
     assert terminal.getvalue() == ""
 
 
 def test_a_terminal_that_goes_stops_no_run(environment: pytest.MonkeyPatch) -> None:
-    put(Broken(), environment)
+    replace_stderr(Broken(), environment)
     with StatusLine(is_on=True) as watcher:
         assert watcher is not None
         watcher(READ)
@@ -139,7 +139,7 @@ def test_no_thread_to_draw_the_line_stops_no_run(environment: pytest.MonkeyPatch
     def refused(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    terminal = put(Terminal(), environment)
+    terminal = replace_stderr(Terminal(), environment)
     environment.setattr("threading.Thread.start", refused)
     with StatusLine(is_on=True) as watcher:
         assert watcher is None

@@ -266,7 +266,7 @@ def in_workbook(folder: Path, rows: Rows) -> Stored:
 def in_sqlite(folder: Path, rows: Rows) -> Stored:
     """A table of SQLite, in which a NaN is a null."""
     values = [[row[name] for name in KINDS] for row in rows]
-    os.environ[databases.VARIABLE] = databases.in_sqlite(folder / "t.db", list(KINDS), values)
+    os.environ[databases.VARIABLE] = databases.write_to_sqlite(folder / "t.db", list(KINDS), values)
     twin = write_twin(folder, without_nan(rows))
     return Stored(databases.source("sqlite", "t"), twin, declare(), is_of_files=False)
 

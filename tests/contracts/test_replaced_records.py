@@ -152,7 +152,7 @@ CELLS = [
 
 
 def sheet(path: Path, table: Table) -> None:
-    head = workbooks.rows_of([("k", "x")])
+    head = workbooks.write_rows([("k", "x")])
     rows = [
         f'<row r="{number}">{cells.replace("{}", str(number))}</row>'
         for number, cells in enumerate(table, 2)
@@ -290,11 +290,11 @@ class World:
             )
         patch = self.request.getfixturevalue("monkeypatch")
         if self.kept.data["driver"] == "sqlite":
-            uri = databases.in_sqlite(self.path, ["k", "x"], table)
+            uri = databases.write_to_sqlite(self.path, ["k", "x"], table)
         else:
             types = {"k": ColumnType.STRING, "x": ColumnType.INTEGER}
             rows = [(None if text is None else text.replace("\0", ""), x) for text, x in table]
-            uri = databases.in_postgres(self.request.getfixturevalue("postgres"), types, rows)
+            uri = databases.write_to_postgres(self.request.getfixturevalue("postgres"), types, rows)
         patch.setenv(databases.VARIABLE, uri)
         return get("duckdb")
 

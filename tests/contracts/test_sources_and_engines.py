@@ -99,7 +99,7 @@ def test_a_table_of_a_server_gives_the_integers_of_the_oracle(
     @settings(ANY, max_examples=10)
     def check(rows: Rows, data: st.DataObject) -> None:
         values = [[row[name] for name in KINDS] for row in rows]
-        os.environ[databases.VARIABLE] = databases.in_postgres(postgres, KINDS, values)
+        os.environ[databases.VARIABLE] = databases.write_to_postgres(postgres, KINDS, values)
         source = databases.source("postgresql", "t")
         for strategy in (aggregates, records):
             request = data.draw(strategy(source, declare()))

@@ -125,7 +125,7 @@ def counted(plan: Plan, query: Query, where: Any) -> list[int]:
 def expected(plan: Plan, step: Step) -> tuple[tuple[int, ...], ...]:
     """What a step releases, from the counts of its cells and its matrices, written out."""
     cells = [counted(plan, step.query, measure.where) for measure in step.measures]
-    whole = plans.mixing(step)
+    whole = plans.build_mixing(step)
     integers = []
     for row in step.transform:
         summed = [

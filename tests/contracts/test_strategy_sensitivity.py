@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
-from strategy_plans import mixing
+from strategy_plans import build_mixing
 from thorough import for_each, is_thorough
 
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
@@ -135,7 +135,7 @@ def changes(
     """Every difference between neighbouring tables."""
     in_cells = all(group.total for group in made.query.groups)
     certain = limits is None and replaced and in_cells and fixed
-    whole = mixing(made)
+    whole = build_mixing(made)
     tables = {
         released(made, whole, unit) for unit in units(made, limits or (1, 1, 1), certain=certain)
     }

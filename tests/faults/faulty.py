@@ -145,7 +145,7 @@ def runs(folder: Path) -> list[Run]:
         return list(book.list_runs())
 
 
-def published(folder: Path, name: str = "small") -> Mapping[str, bytes]:
+def read_published(folder: Path, name: str = "small") -> Mapping[str, bytes]:
     """The files that people see; nothing half-made is among them."""
     place = folder / f"out-{name}"
     if not place.exists():
@@ -160,7 +160,7 @@ def check_whole(folder: Path) -> None:
     """After a fault: what is published is sealed, and the charge is there once or not at all."""
     found = runs(folder)
     assert len(found) <= 1
-    files = published(folder)
+    files = read_published(folder)
     if files:
         assert found[0].state is State.SEALED
         assert "datapackage.json" in files
@@ -169,19 +169,19 @@ def check_whole(folder: Path) -> None:
 
 def check_recovered(nursery: Nursery, folder: Path, *, twice: bool = True) -> None:
     """A retry completes at the one charge, a second gives the same bytes, and no trace is left."""
-    before = published(folder)
+    before = read_published(folder)
     first = nursery.run(folder, "run", "small.toml")
     assert first.code == 0, first.err
     (run,) = runs(folder)
     assert run.state is State.SEALED
-    files = published(folder)
+    files = read_published(folder)
     if before.keys() == files.keys():
         assert before == files
     if twice:
         second = nursery.run(folder, "run", "small.toml")
         assert second.code == 0
         assert "nothing was spent" in second.said
-        assert published(folder) == files
+        assert read_published(folder) == files
         assert len(runs(folder)) == 1
     left = {
         name

@@ -37,13 +37,13 @@ def released(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
-def copied(released: Path, folder: Path) -> Path:
+def copy_release(released: Path, folder: Path) -> Path:
     shutil.copytree(released, folder)
     (folder / "there").mkdir()
     return folder
 
 
-def takes_charges(place: Path) -> bool:
+def is_taking_charges(place: Path) -> bool:
     """Whether there is a ledger that takes a charge, or one would begin where one was."""
     if not place.exists() and not place.with_name(f"{place.name}.witness").exists():
         return False
@@ -63,7 +63,7 @@ def check_moved(folder: Path, nursery: Nursery) -> None:
         book.verify()
         assert [run.release for run in book.list_runs()][:2] == ["small", "records"]
         assert [str(cap.caps.epsilon) for cap in book.list_caps()] == ["6"]
-    assert not takes_charges(folder / OLD)
+    assert not is_taking_charges(folder / OLD)
     assert sorted(os.listdir(folder / "there")) == [
         "moved.sqlite", "moved.sqlite.records", "moved.sqlite.witness"
     ]  # fmt: skip
@@ -84,37 +84,37 @@ def check_moved(folder: Path, nursery: Nursery) -> None:
 def test_a_ledger_moves_with_its_witness_and_records(
     nursery: Nursery, released: Path, tmp_path: Path
 ) -> None:
-    folder = copied(released, tmp_path / "well")
+    folder = copy_release(released, tmp_path / "well")
     ended = nursery.run(folder, *MOVE)
     assert ended.code == 0, ended.err
     check_moved(folder, nursery)
     assert nursery.run(folder, *MOVE).code == 0  # done before
     back = nursery.run(folder, "budget", "move", NEW, OLD)
     assert back.code == 0, back.err
-    assert takes_charges(folder / OLD)
-    assert not takes_charges(folder / NEW)
+    assert is_taking_charges(folder / OLD)
+    assert not is_taking_charges(folder / NEW)
 
 
 def test_a_move_that_is_killed_at_any_step(
     nursery: Nursery, released: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    assert nursery.run(copied(released, tmp_path / "well"), *MOVE, log=str(log)).code == 0
+    assert nursery.run(copy_release(released, tmp_path / "well"), *MOVE, log=str(log)).code == 0
     found = log.read_text(encoding="ascii").split("\n")[:-1]
     assert {"link", "unlink", "sqlite", "fsync", "replace"} <= set(found)
     places = [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
     turned = 0
     for at in some(places, 3):
-        folder = copied(released, tmp_path / str(at))
+        folder = copy_release(released, tmp_path / str(at))
         ended = nursery.run(folder, *MOVE, what="kill", at=at, log=str(folder / ".log"))
         assert ended.code == -9
-        live = [takes_charges(folder / place) for place in (OLD, NEW)]
+        live = [is_taking_charges(folder / place) for place in (OLD, NEW)]
         assert sum(live) <= 1
         turned += not live[0]
         other = nursery.run(folder, "budget", "move", OLD, "elsewhere.sqlite")
         if live[0]:
             assert other.code == 0
-            assert takes_charges(folder / "elsewhere.sqlite")
+            assert is_taking_charges(folder / "elsewhere.sqlite")
         else:
             assert other.code == 6
             assert nursery.run(folder, *MOVE).code == 0
@@ -126,20 +126,20 @@ def test_a_move_that_is_killed_at_any_step(
 @pytest.mark.thorough
 def test_a_move_on_a_full_disk(nursery: Nursery, released: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    assert nursery.run(copied(released, tmp_path / "well"), *MOVE, log=str(log)).code == 0
+    assert nursery.run(copy_release(released, tmp_path / "well"), *MOVE, log=str(log)).code == 0
     count = len(log.read_text(encoding="ascii").split("\n")[:-1])
     for at in range(1, count, 3):
-        folder = copied(released, tmp_path / str(at))
+        folder = copy_release(released, tmp_path / str(at))
         ended = nursery.run(folder, *MOVE, what="full", at=at, log=str(folder / ".log"))
         assert ended.code in {0, 6}, ended.err
-        assert sum(takes_charges(folder / place) for place in (OLD, NEW)) <= 1
+        assert sum(is_taking_charges(folder / place) for place in (OLD, NEW)) <= 1
         assert nursery.run(folder, *MOVE).code == 0
         check_moved(folder, nursery)
         shutil.rmtree(folder)
 
 
 def test_what_is_in_the_way_stays(nursery: Nursery, released: Path, tmp_path: Path) -> None:
-    folder = copied(released, tmp_path / "well")
+    folder = copy_release(released, tmp_path / "well")
     (folder / NEW).write_text("mine")
     assert nursery.run(folder, *MOVE).code == 2
     assert (folder / NEW).read_text() == "mine"
@@ -151,18 +151,18 @@ def test_what_is_in_the_way_stays(nursery: Nursery, released: Path, tmp_path: Pa
     assert nursery.run(folder, "budget", "move", OLD, "nowhere/l.sqlite").code == 2
     assert nursery.run(folder, "budget", "move", OLD, OLD).code == 2
     assert nursery.run(folder, "budget", "move", "absent.sqlite", NEW).code == 6
-    assert takes_charges(folder / OLD)
+    assert is_taking_charges(folder / OLD)
 
 
 def test_a_witness_elsewhere_stays(nursery: Nursery, released: Path, tmp_path: Path) -> None:
-    folder = copied(released, tmp_path / "well")
+    folder = copy_release(released, tmp_path / "well")
     (folder / f"{OLD}.witness").rename(folder / "w")
     assert nursery.run(folder, *MOVE).code == 6  # which is the right one can't be told
     ended = nursery.run(folder, *MOVE, "--witness", "w")
     assert ended.code == 0, ended.err
     with Ledger.open(str(folder / NEW), 1, str(folder / "w")) as book:
         book.verify()
-    assert not takes_charges(folder / OLD)
+    assert not is_taking_charges(folder / OLD)
     with pytest.raises(Failure, match="E613"):
         Ledger.open(str(folder / OLD), 1, str(folder / "w"))
 
@@ -189,9 +189,9 @@ def test_one_that_waited_does_not_charge_what_was_moved(tmp_path: Path) -> None:
 def test_a_backup_put_back_at_the_old_place_is_refused(
     nursery: Nursery, released: Path, tmp_path: Path
 ) -> None:
-    folder = copied(released, tmp_path / "well")
+    folder = copy_release(released, tmp_path / "well")
     assert nursery.run(folder, *MOVE).code == 0
     shutil.copy(released / OLD, folder / OLD)
-    assert not takes_charges(folder / OLD)
+    assert not is_taking_charges(folder / OLD)
     write_spec(folder, "third", over=3)
     assert "E619" in nursery.run(folder, "run", "third.toml").err

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from faulty import Nursery, check_recovered, fill, published, runs, write_spec
+from faulty import Nursery, check_recovered, fill, read_published, runs, write_spec
 
 from dprelease.ledger.entries import State
 
@@ -34,7 +34,7 @@ def test_twenty_processes_on_a_cap_for_five(nursery: Nursery, folder: Path) -> N
     assert len(found) == 5
     assert sum(run.loss.epsilon for run in found) == 5
     for number, end in enumerate(ends):
-        assert bool(published(folder, f"r{number}")) == (end.code == 0)
+        assert bool(read_published(folder, f"r{number}")) == (end.code == 0)
         if end.code == 3:
             assert "E301" in end.err
             assert "at most 0" in end.err or "is left" in end.err
@@ -48,9 +48,9 @@ def test_one_release_in_ten_processes(nursery: Nursery, folder: Path) -> None:
     assert {end.code for end in ends} == {0}
     (run,) = runs(folder)
     assert run.state is State.SEALED
-    files = published(folder)
+    files = read_published(folder)
     assert nursery.run(folder, "run", "small.toml").code == 0
-    assert published(folder) == files
+    assert read_published(folder) == files
 
 
 # --- places and times ---------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: 
     os.chown(folder, OTHER, OTHER)
     if closed != "folder":
         assert nursery.run(folder, "run", "small.toml", user=OTHER).code == 0
-    before = published(folder)
+    before = read_published(folder)
     spec = write_spec(folder, "other", over=7)
     shut = {"folder": folder, "ledger": folder / "ledger.sqlite", "output": folder / "out-other"}
     if closed == "output":
@@ -97,8 +97,8 @@ def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: 
     assert end.code in {2, 6}
     assert "writable" in end.err or "written" in end.err
     assert "hint" in end.err
-    assert published(folder) == before
-    assert published(folder, "other") == {}
+    assert read_published(folder) == before
+    assert read_published(folder, "other") == {}
     assert len(runs(folder)) == (0 if closed == "folder" else 1), "nothing more is charged"
 
 
@@ -108,10 +108,10 @@ def test_a_clock_that_is_ten_years_off(nursery: Nursery, folder: Path, year: int
     first = nursery.run(folder, "run", "small.toml", now=year)
     assert first.code == 0
     assert runs(folder)[0].charged_at.startswith(str(year))
-    files = published(folder)
+    files = read_published(folder)
     second = nursery.run(folder, "run", "small.toml")
     assert "nothing was spent" in second.said
-    assert published(folder) == files
+    assert read_published(folder) == files
     assert len(runs(folder)) == 1
     # entries whose times go back are entries all the same
     assert nursery.run(folder, "run", write_spec(folder, "next", over=8)).code == 0
@@ -121,11 +121,11 @@ def test_a_clock_that_is_ten_years_off(nursery: Nursery, folder: Path, year: int
 # --- spoilt ledgers -----------------------------------------------------------------------------
 
 
-def _restored(folder: Path) -> None:
+def _restore(folder: Path) -> None:
     shutil.copy(folder / "old.sqlite", folder / "ledger.sqlite")
 
 
-def _edited(folder: Path) -> None:
+def _edit(folder: Path) -> None:
     with sqlite3.connect(folder / "ledger.sqlite", isolation_level=None) as book:
         book.execute("PRAGMA writable_schema = ON")
         book.execute("DROP TRIGGER entries_keep")
@@ -133,14 +133,14 @@ def _edited(folder: Path) -> None:
     book.close()
 
 
-def _edited_in_bytes(folder: Path) -> None:
+def _edit_bytes(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     content = path.read_bytes()
     assert content.count(b'"epsilon":"1/1"') >= 1
     path.write_bytes(content.replace(b'"epsilon":"1/1"', b'"epsilon":"0/1"', 1))
 
 
-def _overwritten(folder: Path) -> None:
+def _overwrite(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     content = bytearray(path.read_bytes())
     for at in range(4096, len(content), 512):
@@ -148,12 +148,12 @@ def _overwritten(folder: Path) -> None:
     path.write_bytes(content)
 
 
-def _cut(folder: Path) -> None:
+def _truncate(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     path.write_bytes(path.read_bytes()[:-4096])
 
 
-def _deleted(folder: Path) -> None:
+def _delete(folder: Path) -> None:
     (folder / "ledger.sqlite").unlink()
 
 
@@ -171,7 +171,7 @@ def _empty(folder: Path) -> None:
 
 
 SPOILT = [
-    _restored, _edited, _edited_in_bytes, _overwritten, _cut, _deleted, _without_witness,
+    _restore, _edit, _edit_bytes, _overwrite, _truncate, _delete, _without_witness,
     _witness_of_another, _empty,
 ]  # fmt: skip
 
@@ -185,7 +185,7 @@ def test_a_spoilt_ledger_is_refused(
     shutil.copy(folder / "ledger.sqlite", folder / "old.sqlite")
     second = write_spec(folder, "second", over=5)
     assert nursery.run(folder, "run", second).code == 0
-    files = published(folder)
+    files = read_published(folder)
     spoil(folder)
     state = {
         each.name: each.read_bytes() for each in folder.iterdir() if each.name.startswith("ledger")
@@ -195,8 +195,8 @@ def test_a_spoilt_ledger_is_refused(
         end = nursery.run(folder, "run", spec)
         assert end.code == 6, end.err
         assert "hint" in end.err
-    assert published(folder, "third") == {}
-    assert published(folder) == files
+    assert read_published(folder, "third") == {}
+    assert read_published(folder) == files
     after = {
         each.name: each.read_bytes() for each in folder.iterdir() if each.name.startswith("ledger")
     }
@@ -242,4 +242,4 @@ def test_without_its_hot_journal_a_ledger_is_whole_or_refused(
     if end.code == 0:
         assert len(runs(folder)) == 1
     else:
-        assert published(folder) == {}
+        assert read_published(folder) == {}

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from faulty import Nursery, check_whole, fill, published, runs
+from faulty import Nursery, check_whole, fill, read_published, runs
 from thorough import some
 
 SPEC = """\
@@ -51,37 +51,37 @@ formats = ["json"]
 """
 
 
-def filled(folder: Path) -> Path:
+def fill_folder(folder: Path) -> Path:
     fill(folder)
     (folder / "small.toml").write_text(SPEC, encoding="ascii")
     return folder
 
 
-def kept(folder: Path) -> list[str]:
+def read_kept(folder: Path) -> list[str]:
     store = folder / "ledger.sqlite.records"
     return sorted(os.listdir(store)) if store.exists() else []
 
 
 def check_recovered(nursery: Nursery, folder: Path) -> None:
     """The cap is for one run: a second draw would be refused, or free."""
-    before = published(folder)
+    before = read_published(folder)
     first = nursery.run(folder, "run", "small.toml")
     assert first.code == 0, first.err
-    files = published(folder)
+    files = read_published(folder)
     assert files["people.csv"].count(b"\n") == 4
     if "people.csv" in before:
         assert files["people.csv"] == before["people.csv"]
     second = nursery.run(folder, "run", "small.toml")
     assert second.code == 0
-    assert published(folder) == files
+    assert read_published(folder) == files
     assert len(runs(folder)) == 1
-    assert len(kept(folder)) == 1, "traces of the fault"
+    assert len(read_kept(folder)) == 1, "traces of the fault"
 
 
 @pytest.fixture
 def steps(nursery: Nursery, tmp_path: Path) -> list[int]:
     """The numbers of the steps of a run."""
-    folder = filled(tmp_path / "well")
+    folder = fill_folder(tmp_path / "well")
     assert nursery.run(folder, "run", "small.toml", log=str(folder / ".log")).code == 0
     found = (folder / ".log").read_text(encoding="ascii").split("\n")[:-1]
     return [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
@@ -91,11 +91,11 @@ def steps(nursery: Nursery, tmp_path: Path) -> list[int]:
 def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     kept_before_the_seal = 0
     for number in some(steps[1::6], 6):
-        folder = filled(tmp_path / str(number))
+        folder = fill_folder(tmp_path / str(number))
         how = {"what": "kill", "at": number, "log": str(folder / ".log")}
         assert nursery.run(folder, "run", "small.toml", **how).code == -9
         check_whole(folder)
-        kept_before_the_seal += bool(kept(folder)) and not published(folder)
+        kept_before_the_seal += bool(read_kept(folder)) and not read_published(folder)
         check_recovered(nursery, folder)
         shutil.rmtree(folder)
     assert kept_before_the_seal
@@ -105,7 +105,7 @@ def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) 
 def test_a_full_disk_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     codes = set()
     for number in some(steps[::12], 3):
-        folder = filled(tmp_path / str(number))
+        folder = fill_folder(tmp_path / str(number))
         how = {"what": "full", "at": number, "log": str(folder / ".log")}
         end = nursery.run(folder, "run", "small.toml", **how)
         codes.add(end.code)

@@ -14,7 +14,7 @@ from pathlib import Path
 import faulty
 import postgres_server
 import pytest
-from faulty import Nursery, fill, published
+from faulty import Nursery, fill, read_published
 from postgres_server import Server
 from thorough import some
 
@@ -87,19 +87,19 @@ class Place:
         self, nursery: Nursery, monkeypatch: pytest.MonkeyPatch, *, twice: bool = True
     ) -> None:
         """A retry ends the release at one charge, and a second gives the same bytes."""
-        before = published(self.folder)
+        before = read_published(self.folder)
         first = self.run(nursery)
         assert first.code == 0, first.err
         (run,) = self.runs(monkeypatch)
         assert run.state is State.SEALED
-        files = published(self.folder)
+        files = read_published(self.folder)
         if before.keys() == files.keys():
             assert before == files
         if not twice:
             return
         second = self.run(nursery)
         assert "nothing was spent" in second.said
-        assert published(self.folder) == files
+        assert read_published(self.folder) == files
         assert len(self.runs(monkeypatch)) == 1
 
 
@@ -123,7 +123,7 @@ def test_a_process_killed_at_any_step(
         assert place.run(nursery, what="kill", at=at).code == -9
         found = place.runs(monkeypatch)
         assert len(found) <= 1
-        if published(place.folder):
+        if read_published(place.folder):
             assert found[0].state is State.SEALED
         charged += len(found)
         place.check_recovered(nursery, monkeypatch, twice=number % 6 == 0)
@@ -173,7 +173,7 @@ def test_twenty_processes_on_a_cap_for_five(
     assert len(found) == 5
     assert sum(run.loss.epsilon for run in found) == 5
     for number, end in enumerate(ends):
-        assert bool(published(place.folder, f"r{number}")) == (end.code == 0)
+        assert bool(read_published(place.folder, f"r{number}")) == (end.code == 0)
 
 
 @pytest.mark.thorough
@@ -196,7 +196,7 @@ def test_one_release_in_ten_processes(
 
 
 @contextmanager
-def cut_at(server: Server, folder: Path, commit: int, when: str) -> Iterator[Path]:
+def cut_lines_at(server: Server, folder: Path, commit: int, when: str) -> Iterator[Path]:
     """A socket before the server's that loses its n-th COMMIT, or the answer to it.
 
     Connections that are made afterwards pass.
@@ -268,7 +268,7 @@ def test_a_lost_commit_neither_charges_twice_nor_loses_a_charge(
     monkeypatch.chdir(folder)
     name = own_server.database()
     direct = own_server.uri(name)
-    with cut_at(own_server, folder / "s", commit, when) as between:
+    with cut_lines_at(own_server, folder / "s", commit, when) as between:
         through = direct.replace(direct.rpartition("host=")[2], str(between).replace("/", "%2F"))
         monkeypatch.setenv(VARIABLE, through)
 
@@ -311,7 +311,7 @@ def test_a_connection_that_was_lost_is_made_again(
     monkeypatch.chdir(folder)
     name = own_server.database()
     direct = own_server.uri(name)
-    with cut_at(own_server, folder / "s", SEALED, when) as between:
+    with cut_lines_at(own_server, folder / "s", SEALED, when) as between:
         through = direct.replace(direct.rpartition("host=")[2], str(between).replace("/", "%2F"))
         monkeypatch.setenv(VARIABLE, through)
         with Ledger.open(PLACE, 5) as book:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from faulty import Nursery, check_recovered, check_whole, fill, published, runs
+from faulty import Nursery, check_recovered, check_whole, fill, read_published, runs
 from thorough import some
 
 PACKAGE = "datapackage.json"
@@ -80,10 +80,10 @@ def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_
     well = tmp_path / "well"
     snapshots(well)
     assert nursery.run(well, "run", "small.toml").code == 0
-    old = published(well)
+    old = read_published(well)
     again = shutil.copytree(well, tmp_path / "again")
     assert nursery.run(well, "run", "next.toml", log=str(well / ".log")).code == 0
-    names = published(well).keys()
+    names = read_published(well).keys()
     assert names != old.keys()
     found = (well / ".log").read_text(encoding="ascii").split("\n")[:-1]
     places = [at for at, step in enumerate(found, 1) if not step.startswith("after")]
@@ -92,7 +92,7 @@ def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_
         folder = shutil.copytree(again, tmp_path / str(at))
         end = nursery.run(folder, "run", "next.toml", what="kill", at=at, log=str(folder / ".log"))
         assert end.code == -9
-        files = published(folder)
+        files = read_published(folder)
         whole = files == old or (files.keys() == names and b"under_way" not in files[PACKAGE])
         ends = nursery.run_all([nursery.request(folder, *reader) for reader in READERS])
         if not whole:
@@ -104,7 +104,7 @@ def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_
         else:
             assert [end.code for end in ends] == [0, 0, 0]
         assert nursery.run(folder, "run", "next.toml").code == 0
-        assert published(folder).keys() == names
+        assert read_published(folder).keys() == names
         shutil.rmtree(folder)
     assert refused
 
@@ -137,7 +137,7 @@ def test_a_full_disk_at_any_step(nursery: Nursery, places: list[tuple[int, str, 
         assert end.code in {0, 5, 6}, end.err
         assert "bug" not in end.err
         if end.code == 0:  # only steps that tidy up were left
-            assert published(folder)
+            assert read_published(folder)
         else:
             assert "hint" in end.err
             charged = len(runs(folder))

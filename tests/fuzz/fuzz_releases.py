@@ -130,7 +130,7 @@ def write_data(path: Path, draw: Draw, form: str, rng: Random) -> None:
     names = [column.name for column in draw.fields]
     rows = [[row[name] for name in names] for row in draw.rows]
     if form == "adbc":
-        databases.in_sqlite(path, names, rows)
+        databases.write_to_sqlite(path, names, rows)
         return
     if form == "xlsx":
         workbooks.table(path, [names, *(list(map(_cell, row)) for row in rows)])

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from product_source import FILES, dotted, name_of, nodes, source_of, tree_of
+from product_source import (
+    FILES,
+    get_module_name,
+    list_nodes,
+    parse_module,
+    read_source,
+    write_dotted,
+)
 
 from dprelease.engines.duckdb.duckdb_session import open_session
 
@@ -147,12 +154,12 @@ def test_python_variables_are_no_tables() -> None:
 def test_there_is_no_other_way_to_a_connection() -> None:
     """One place opens DuckDB, and what it gives is locked before anything else is asked."""
     found = [
-        (name_of(file), dotted(node.func))
+        (get_module_name(file), write_dotted(node.func))
         for file in FILES
-        if "duckdb" in source_of(file)
-        for node in nodes(tree_of(file))
+        if "duckdb" in read_source(file)
+        for node in list_nodes(parse_module(file))
         if isinstance(node, ast.Call)
-        and dotted(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
+        and write_dotted(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
                                        "duckdb.execute", "duckdb.read_csv", "duckdb.from_arrow"}
     ]  # fmt: skip
     assert found == [("engines/duckdb/duckdb_session.py", "duckdb.connect")]

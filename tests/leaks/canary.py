@@ -40,6 +40,6 @@ FILES: dict[str, bytes] = {
 }
 
 
-def found_in(content: bytes) -> list[str]:
+def find_in(content: bytes) -> list[str]:
     """The tokens in a content."""
     return [token for token in TOKENS if token.encode() in content]

@@ -128,7 +128,7 @@ def lines(rows: Sequence[Sequence[str]], header: Sequence[str] = HEADER) -> byte
     return ("\n".join(",".join(each) for each in (header, *rows)) + "\n").encode()
 
 
-def files_below(*folders: Path) -> Iterator[Path]:
+def iter_files_below(*folders: Path) -> Iterator[Path]:
     """All files in the folders, whatever is removed meanwhile."""
     for folder in folders:
         for each in folder.rglob("*"):

@@ -17,9 +17,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canary import CELLS, FILES, NUMBER, ROW, TEXT, found_in
+from canary import CELLS, FILES, NUMBER, ROW, TEXT, find_in
 from oracle.engine import get
-from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
+from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, iter_files_below, lines
 
 from dprelease.release.progress import Stages
 
@@ -48,10 +48,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found_on_disk(folder: Path) -> list[str]:
+def find_on_disk(folder: Path) -> list[str]:
     """Files that hold a token, packed ones unpacked; the data themselves don't count."""
     found = []
-    for path in files_below(folder):
+    for path in iter_files_below(folder):
         with contextlib.suppress(OSError):
             if path.name.startswith("data."):
                 continue
@@ -66,7 +66,7 @@ def found_on_disk(folder: Path) -> list[str]:
                     start = content.find(b"\x78\x01", start + 1)
                     if len(content) > 5_000_000:
                         break
-            found += [f"{path.name}: {token}" for token in found_in(content)]
+            found += [f"{path.name}: {token}" for token in find_in(content)]
     return found
 
 
@@ -79,7 +79,7 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def look(stages: Stages, step: str) -> None:
         steps.append(step)
-        assert found_on_disk(folder) == [], step
+        assert find_on_disk(folder) == [], step
         begin(stages, step)
 
     monkeypatch.setattr(Stages, "begin", look)
@@ -89,9 +89,9 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def clean(answer: Answer, folder: Path) -> None:
     """Nothing of the data was said or written, and nothing written beside spec and output."""
     said = answer.out + answer.err
-    assert found_in(said.encode()) == []
+    assert find_in(said.encode()) == []
     assert "Traceback" not in said
-    assert found_on_disk(folder) == []
+    assert find_on_disk(folder) == []
     assert [each for name in ("tmp", "home", "here") for each in (folder / name).iterdir()] == []
 
 
@@ -380,7 +380,7 @@ def test_the_python_call_shows_nothing_either(
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))
-    assert found_in(shown.encode()) == []
+    assert find_in(shown.encode()) == []
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
@@ -391,7 +391,7 @@ def test_the_search_finds_tokens(folder: Path) -> None:
     (work / "a.json").write_text(f'"{TEXT}"')
     pq.write_table(pa.table({"x": [TEXT] * 100}), work / "b.parquet", compression="zstd")
     (work / "c.sqlite").write_bytes(b"head" + zlib.compress(f"{NUMBER}".encode() * 9, 1))
-    assert len(found_on_disk(folder)) == 3
+    assert len(find_on_disk(folder)) == 3
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import databases
 import pytest
-from canary import CELLS, TEXT, found_in
+from canary import CELLS, TEXT, find_in
 from postgres_server import PASSWORD, Server
-from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below
+from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, iter_files_below
 from world import HEADER as COLUMNS
 from world import ROWS, Rows, World
 
@@ -43,18 +43,18 @@ def write(
         if driver == "sqlite":
             (tmp_path / PASSWORD.replace("/", "")).mkdir(exist_ok=True)
             place = tmp_path / PASSWORD.replace("/", "") / "t.db"
-            uri = databases.in_sqlite(place, names, rows)
+            uri = databases.write_to_sqlite(place, names, rows)
         else:
             server: Server = request.getfixturevalue("postgres")
             types = dict.fromkeys(names, databases.T.STRING)
             plain = [[str(cell).replace("\0", "") for cell in row] for row in rows]
-            uri = databases.in_postgres(server, types, plain)
+            uri = databases.write_to_postgres(server, types, plain)
         monkeypatch.setenv(databases.VARIABLE, uri)
 
     return in_database
 
 
-def spec_of(text: str, driver: str) -> str:
+def build_spec(text: str, driver: str) -> str:
     place = OF_A_DATABASE.format(driver=driver, variable=databases.VARIABLE)
     return text.replace(DATA, place).replace("[ledger]", '[ledger]\ndataset = "people"')
 
@@ -62,13 +62,13 @@ def spec_of(text: str, driver: str) -> str:
 def secrets(content: bytes) -> list[str]:
     """Tokens of the data, and parts of the URI, that a content holds."""
     uri = (PASSWORD, PASSWORD.replace("/", ""), "dprelease-pg-", "secret%40")
-    return [*found_in(content), *(each for each in uri if each.encode() in content)]
+    return [*find_in(content), *(each for each in uri if each.encode() in content)]
 
 
 def clean(answer: Answer, folder: Path) -> None:
     assert secrets((answer.out + answer.err).encode()) == []
     assert "Traceback" not in answer.err
-    left = {path: secrets(path.read_bytes()) for path in files_below(folder)}
+    left = {path: secrets(path.read_bytes()) for path in iter_files_below(folder)}
     assert {path: tokens for path, tokens in left.items() if tokens} == {}
 
 
@@ -84,7 +84,7 @@ def test_whatever_the_cells_hold(
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    (work / "spec.toml").write_text(spec_of(text, driver), encoding="utf-8")
+    (work / "spec.toml").write_text(build_spec(text, driver), encoding="utf-8")
     odd = [[value] * len(HEADER) for value in ODD]
     write(HEADER, [*[GOOD, CELLS] * 5, *odd])
     for command_line in (["check"], ["plan", "-o", str(work / "plan.json")], ["run"], ["run"]):
@@ -108,7 +108,7 @@ def test_what_is_refused_says_no_more(
     work = tmp_path / "work"
     work.mkdir()
     spec = work / "spec.toml"
-    text = spec_of(SPEC, driver)
+    text = build_spec(SPEC, driver)
     write(HEADER, [CELLS] * 3)
     for broken in (
         text.replace('table = "t"', 'table = "none"'),
@@ -143,7 +143,7 @@ class Database(World):
         self.spec.write_text(text, encoding="utf-8")
 
     def write(self, rows: Rows) -> None:
-        databases.in_sqlite(self.folder / "data.db", COLUMNS, rows)
+        databases.write_to_sqlite(self.folder / "data.db", COLUMNS, rows)
 
 
 @pytest.fixture

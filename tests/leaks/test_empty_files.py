@@ -30,7 +30,7 @@ def without_header(world: World, path: str) -> None:
     world.spec.write_text(text.replace('path = "data.csv"', data), encoding="utf-8")
 
 
-def put(folder: Path, files: dict[str, bytes]) -> None:
+def write_files(folder: Path, files: dict[str, bytes]) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
@@ -55,7 +55,7 @@ def test_the_only_record_of_a_file_leaves_no_trace(path: str, engine: str, tmp_p
     expected: Traces | None = None
     contents = SOME if is_thorough() else SOME[:2]
     for files in neighbours(path, ALL if engine == "reference" else contents):
-        put(tmp_path, files)
+        write_files(tmp_path, files)
         found = world.run()
         if expected is None:
             assert found.code == 0
@@ -74,17 +74,17 @@ def test_nor_does_it_in_a_table_of_records(engine: str, tmp_path: Path) -> None:
     """Their number is public there: as many records, with or without one in the second file."""
     world = World(tmp_path, "clinic_records", engine=engine)
     without_header(world, "data")
-    put(tmp_path, {"data/a.csv": REST, "data/b.csv": RECORD + b"\n"})
+    write_files(tmp_path, {"data/a.csv": REST, "data/b.csv": RECORD + b"\n"})
     expected = world.run()
     assert expected.code == 0
-    put(tmp_path, {"data/a.csv": REST + RECORD + b"\n", "data/b.csv": b""})
+    write_files(tmp_path, {"data/a.csv": REST + RECORD + b"\n", "data/b.csv": b""})
     found = world.run()
     if engine == "duckdb":  # records come in any order, so that which is drawn first differs
         assert found.code == 0
         assert answers(found) == answers(expected) == 5
     else:
         assert found == expected
-    put(tmp_path, {"data/a.csv": REST, "data/b.csv": b"\n"})
+    write_files(tmp_path, {"data/a.csv": REST, "data/b.csv": b"\n"})
     assert answers(world.run()) == 5
-    put(tmp_path, {"data/a.csv": b"", "data/b.csv": b""})
+    write_files(tmp_path, {"data/a.csv": b"", "data/b.csv": b""})
     assert world.run().code == 0

@@ -29,7 +29,7 @@ from dprelease.statistics.statistic_registry import STATISTICS
 SPECS = ["every_statistic_rows", "every_statistic_people"]
 
 
-def changed(**cells: str) -> Rows:
+def vary(**cells: str) -> Rows:
     """The records, one of them changed for each of the columns named."""
     rows = [list(row) for row in ROWS]
     for at, (column, value) in enumerate(cells.items(), 7):
@@ -44,36 +44,36 @@ NEIGHBOURS: dict[str, Rows] = {
                                        "true", "180", "2000", "5", "x")],
     "all null": [*ROWS, ("",) * 11],
     "nothing but a line": [*ROWS, ("junk",)],
-    "no values": changed(cost="NaN", waiting_days="a lot", urgent="maybe", visit_date="2025-02-31",
+    "no values": vary(cost="NaN", waiting_days="a lot", urgent="maybe", visit_date="2025-02-31",
                          age="1e999", patient_id=""),
-    "out of range": changed(cost="-inf", waiting_days="-99999999999999999999999", age="400",
+    "out of range": vary(cost="-inf", waiting_days="-99999999999999999999999", age="400",
                             diagnosis="zebra fever", region="atlantis", visit_date="0001-01-01"),
-    "odd bytes": changed(diagnosis='"asthma', region="no\0rth", department="sur\rgery",
+    "odd bytes": vary(diagnosis='"asthma', region="no\0rth", department="sur\rgery",
                          note="first,visit", cost="1e400", patient_id="P" * 200_000),
 }  # fmt: skip
 # A person with all of the records in one cell, many times over: beyond every bound.
 CROWD = [*ROWS, *(("P001", *ROWS[1][1:]),) * 30]
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def iter_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from leaves(each, f"{path}.{key}")
+            yield from iter_leaves(each, f"{path}.{key}")
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from leaves(each, f"{path}[{place}]")
+            yield from iter_leaves(each, f"{path}[{place}]")
     else:
         yield path, value
 
 
-def differing(one: bytes, other: bytes) -> set[str]:
+def find_differing(one: bytes, other: bytes) -> set[str]:
     """Paths of two JSON texts that hold different values, or are in one alone."""
-    first, second = dict(leaves(json.loads(one))), dict(leaves(json.loads(other)))
+    first, second = dict(iter_leaves(json.loads(one))), dict(iter_leaves(json.loads(other)))
     both = first.keys() | second.keys()
     return {path for path in both if first.get(path, ...) != second.get(path, ...)}
 
 
-def page_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def render_page(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The report as a page, and its charts, from the other files of a release alone."""
     facts = json.loads(files["out/report.json"])
     names = [each["file"] for each in facts["tables"]]
@@ -103,14 +103,14 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
                 path.startswith(".provenance.files.")
                 or path.startswith(".notes[")
                 or re.fullmatch(r"\.tables\[\d+\]\.rows", path)  # of private keys
-                for path in differing(content, beside)
+                for path in find_differing(content, beside)
             )
         elif name.endswith("datapackage.json"):
-            kinds = {path.rpartition(".")[2] for path in differing(content, beside)}
+            kinds = {path.rpartition(".")[2] for path in find_differing(content, beside)}
             assert kinds <= {"bytes", "hash"}
         elif name.endswith(("report.html", "report.md")):
             for each in (one, other):  # a function of report.json and the tables, and no more
-                made = page_of(each.files)
+                made = render_page(each.files)
                 assert made == {path: each.files[path] for path in made}
                 assert {path for path in each.files if path.endswith(".vl.json")} < made.keys()
         elif name.endswith(".vl.json"):

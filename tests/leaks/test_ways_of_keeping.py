@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from canary import TEXT
 from thorough import some
-from world import HEADER, ROWS, Rows, World, typed
+from world import HEADER, ROWS, Rows, World, type_values
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 
@@ -26,14 +26,14 @@ def multiline(world: World, rows: Rows) -> None:
 
 def arrow(world: World, rows: Rows) -> None:
     """An Arrow file of small batches, with a column of places in a dictionary."""
-    table = typed(rows)
+    table = type_values(rows)
     coded = table.column("diagnosis").dictionary_encode()
     table = table.set_column(HEADER.index("diagnosis"), "diagnosis", coded)
     with pa.ipc.new_file(world.data, table.schema) as writer:
         writer.write_table(table.unify_dictionaries(), max_chunksize=7)
 
 
-def partitioned(world: World, rows: Rows) -> None:
+def partition(world: World, rows: Rows) -> None:
     """Parquet files in folders that give two columns; each cell of them has one."""
     shutil.rmtree(world.data, ignore_errors=True)
     cells: dict[str, list[Sequence[str]]] = {}
@@ -45,13 +45,13 @@ def partitioned(world: World, rows: Rows) -> None:
     for inside, inner in cells.items():
         path = world.data / inside / "part.parquet"
         path.parent.mkdir(parents=True)
-        pq.write_table(typed(inner).drop_columns([HEADER[2], HEADER[3]]), path)
+        pq.write_table(type_values(inner).drop_columns([HEADER[2], HEADER[3]]), path)
 
 
 WAYS: dict[str, tuple[str, str, Callable[[World, Rows], None]]] = {
     "multiline": ("csv", "multiline = true\nmax_lines_per_record = 4", multiline),
     "arrow": ("arrow", "", arrow),
-    "partitioned": ("parquet", "", partitioned),
+    "partitioned": ("parquet", "", partition),
 }
 """The suffix, keys of the spec, and how records are written."""
 RECORD = list(ROWS[1])

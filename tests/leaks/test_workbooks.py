@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import workbooks
-from canary import CELLS, TEXT, found_in
-from small import GOOD, HEADER, SPEC, command, files_below
+from canary import CELLS, TEXT, find_in
+from small import GOOD, HEADER, SPEC, command, iter_files_below
 from world import HEADER as COLUMNS
 from world import ROWS, Rows, World
 
@@ -24,10 +24,10 @@ def test_whatever_the_cells_hold(tmp_path: Path, capfd: pytest.CaptureFixture[st
     for name in ("check", "plan", "run", "run"):
         answer = command(capfd, name, str(tmp_path / "spec.toml"))
         assert answer.code == 0, answer.err
-        assert found_in((answer.out + answer.err).encode()) == []
-    left = [path for path in files_below(tmp_path) if path.name != "data.xlsx"]
+        assert find_in((answer.out + answer.err).encode()) == []
+    left = [path for path in iter_files_below(tmp_path) if path.name != "data.xlsx"]
     assert (tmp_path / "out" / "report.json") in left
-    assert [path for path in left if found_in(path.read_bytes())] == []
+    assert [path for path in left if find_in(path.read_bytes())] == []
 
 
 class Workbook(World):

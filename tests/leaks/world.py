@@ -92,7 +92,7 @@ class Traces:
         return b"\0".join([*streams, *self.files.values(), *tables, *self.payloads, self.ledger])
 
 
-def typed(rows: Rows) -> pa.Table:
+def type_values(rows: Rows) -> pa.Table:
     """The records as a table of fitting types."""
     columns = {name: [row[at] for row in rows] for at, name in enumerate(HEADER)}
     arrays = {
@@ -147,7 +147,7 @@ class World:
             lines = [",".join(each) for each in (HEADER, *rows)]
             self.data.write_text("\n".join(lines) + "\n", encoding="utf-8")
             return
-        pq.write_table(typed(rows), self.data)
+        pq.write_table(type_values(rows), self.data)
 
     def forget(self) -> None:
         """Remove ledger and output."""

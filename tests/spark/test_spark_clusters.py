@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from sessions import Sessions, Standalone
-from visits import charges, write_visits
+from visits import list_charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
@@ -238,7 +238,7 @@ def test_a_cluster_that_dies_costs_one_charge(
     again = dprelease.run(spec, spark=sessions.get())
     assert again.already_released
     assert again.report == retried.report
-    assert charges(spec) == 1
+    assert list_charges(spec) == 1
 
 
 @pytest.mark.parametrize("when", ["before tasks", "in a task"])
@@ -267,7 +267,7 @@ def test_a_file_that_vanishes_costs_one_charge(
     assert [complaint.code for complaint in failed.value.complaints] == ["E501"]
     data.write_bytes(content)
     assert not dprelease.run(spec, spark=spark).charged
-    assert charges(spec) == 1
+    assert list_charges(spec) == 1
 
 
 @pytest.fixture
@@ -302,4 +302,4 @@ def test_a_disk_that_is_full_costs_one_charge(
     assert "secret" not in "".join([str(failed.value), *capfd.readouterr()])
     assert not (tmp_path / "out").exists()
     assert not dprelease.run(spec, spark=sessions.get()).charged
-    assert charges(spec) == 1
+    assert list_charges(spec) == 1

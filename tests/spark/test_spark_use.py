@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from sessions import Sessions, Standalone, environment, spark_class
-from visits import charges, write_visits
+from visits import list_charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
@@ -54,7 +54,7 @@ def test_without_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None:
     ended = command(spec, PATH=without_java(tmp_path / "bin"), JAVA_HOME="")
     assert ended.returncode == ExitCode.DATA
     assert "E414" in ended.stderr
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
 
 
 def test_with_an_old_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_with_an_old_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None
     ended = command(spec, PATH=path, JAVA_HOME="")
     assert ended.returncode == ExitCode.DATA
     assert "E415" in ended.stderr
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
 
 
 IMPATIENT = """\
@@ -85,7 +85,7 @@ def test_a_cluster_that_does_no_tasks(spec: Path, standalone: Standalone, there:
     ended = command(spec, sys.executable, "-c", IMPATIENT, MASTER=master)
     assert ended.returncode == ExitCode.DATA
     assert "E415" in ended.stderr
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
 
 
 @pytest.mark.thorough
@@ -98,7 +98,7 @@ def test_a_session_that_writes_rows_down_is_refused(sessions: Sessions, spec: Pa
         with pytest.raises(Failure) as refused:
             dprelease.run(spec, spark=session)
         assert [complaint.code for complaint in refused.value.complaints] == ["E417"]
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
     sessions.stop()
 
 
@@ -108,7 +108,7 @@ def test_a_session_that_was_stopped_is_refused(sessions: Sessions, spec: Path) -
     with pytest.raises(Failure) as refused:
         dprelease.run(spec, spark=stopped)
     assert [complaint.code for complaint in refused.value.complaints] == ["E415"]
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
 
 
 def test_the_active_session_is_used(spark: Any, spec: Path) -> None:
@@ -185,7 +185,7 @@ def test_submitted_to_spark(spec: Path, tmp_path: Path) -> None:
     submit = (spark_class("spark-submit"), "--master", "local[2]", *encrypted, str(program))
     ended = command(spec, *submit)
     assert ended.returncode == 0, ended.stderr
-    assert charges(spec) == 1
+    assert list_charges(spec) == 1
     assert (spec.parent / "out" / "report.json").exists()
 
 
@@ -219,7 +219,7 @@ def test_by_spark_connect(spec: Path, tmp_path: Path) -> None:
             time.sleep(0.2)
         ended = command(spec, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
         assert ended.returncode == 0, ended.stderr
-        assert charges(spec) == 1
+        assert list_charges(spec) == 1
     finally:
         server.kill()
         server.wait()

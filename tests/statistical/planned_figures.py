@@ -65,7 +65,7 @@ def neighbours_name(known: Neighbours) -> str:
     return f"{known.adjacency.value}, {'people' if known.people else 'rows'}"
 
 
-def query_of(name: str, width: int = 12) -> Query:
+def build_query(name: str, width: int = 12) -> Query:
     """A query in a table of three groups; quantities lie between -3 and width - 3."""
     groups = (Group("g", ColumnType.STRING, LABELS[:3], keys=LABELS[:3]),)
     column = Column("x", ColumnType.INTEGER, Grid(Fraction(1), -3, width - 3))
@@ -90,7 +90,7 @@ def query_of(name: str, width: int = 12) -> Query:
     return Query("q", name, "t", groups, **given)
 
 
-def draft_of(query: Query, known: Neighbours) -> Draft:
+def draft_values(query: Query, known: Neighbours) -> Draft:
     statistic = get_statistic(query.statistic)
     return Draft(
         query, statistic.define_release(query), statistic.bound_sensitivity(query, known), known
@@ -98,9 +98,9 @@ def draft_of(query: Query, known: Neighbours) -> Draft:
 
 
 @cache
-def step_of(query: Query, known: Neighbours, family: NoiseFamily, epsilon: Fraction) -> Step:
+def build_step(query: Query, known: Neighbours, family: NoiseFamily, epsilon: Fraction) -> Step:
     """As it is planned: at this epsilon, or with Gaussian noise at the rho that is like it."""
-    draft = draft_of(query, known)
+    draft = draft_values(query, known)
     if family is NoiseFamily.GAUSSIAN:
         noise = gaussian.calibrate_rho(draft.shift, epsilon**2 / 2)
         return draft.step(Choice(noise, Loss(epsilon)))
@@ -109,14 +109,14 @@ def step_of(query: Query, known: Neighbours, family: NoiseFamily, epsilon: Fract
 
 def with_noise(query: Query, noise: Noise) -> Step:
     """With any noise."""
-    return draft_of(query, NEIGHBOURS[0]).step(Choice(noise, Loss(Fraction(1))))
+    return draft_values(query, NEIGHBOURS[0]).step(Choice(noise, Loss(Fraction(1))))
 
 
 # --- laws, by themselves ------------------------------------------------------------------------
 
 
 @cache
-def law_of(noise: Noise, left_out: float = 1e-13) -> tuple[npt.NDArray[np.int64], Floats]:
+def get_law(noise: Noise, left_out: float = 1e-13) -> tuple[npt.NDArray[np.int64], Floats]:
     """Integers and their chances, all but a small part; by the formulas of the laws."""
     if noise.family is NoiseFamily.NONE:
         return np.array([0]), np.array([1.0])
@@ -132,7 +132,7 @@ def law_of(noise: Noise, left_out: float = 1e-13) -> tuple[npt.NDArray[np.int64]
 
 def all_draws(noise: Noise, number: int, left_out: float) -> tuple[list[Any], Floats]:
     """Every combination of so many draws, and its chance."""
-    values, chances = law_of(noise, left_out)
+    values, chances = get_law(noise, left_out)
     grids = [each.ravel() for each in np.meshgrid(*[values] * number, indexing="ij")]
     weight = chances
     for _ in range(number - 1):
@@ -143,7 +143,7 @@ def all_draws(noise: Noise, number: int, left_out: float) -> tuple[list[Any], Fl
 # --- what is published --------------------------------------------------------------------------
 
 
-def published(
+def publish(
     step: Step, exact: Sequence[int], draws: Sequence[Any], level: Fraction
 ) -> dict[str, OutputColumn]:
     noisy = [(draw + value).tolist() for draw, value in zip(draws, exact, strict=True)]
@@ -151,11 +151,11 @@ def published(
     return {column.name: column for column in columns}
 
 
-def drawn(step: Step, cells: int, entropy: Any) -> list[Any]:
+def draw_all(step: Step, cells: int, entropy: Any) -> list[Any]:
     return [sample(step.noise, cells, entropy) for _ in step.transform]
 
 
-def missed(
+def find_missed(
     columns: dict[str, OutputColumn], name: str, truth: float, narrowed: float = 1.0
 ) -> npt.NDArray[np.bool_]:
     """In which cells the interval, times a factor, misses; where none is given nothing is missed.
@@ -173,7 +173,7 @@ def missed(
     return result
 
 
-def plausible(missing: npt.NDArray[np.bool_], level: Fraction) -> bool:
+def is_plausible(missing: npt.NDArray[np.bool_], level: Fraction) -> bool:
     """Whether so many misses, or more, are not out of the question if ``level`` are covered."""
     wrong = int(missing.sum())
     return float(binom.sf(wrong - 1, missing.size, float(1 - level))) > ALARM
@@ -187,7 +187,9 @@ SHAPES: dict[str, Callable[[int], npt.NDArray[Any]]] = {
 }
 
 
-def cell_of(name: str, shape: str, records: int, width: int) -> tuple[list[int], dict[str, float]]:
+def find_cell(
+    name: str, shape: str, records: int, width: int
+) -> tuple[list[int], dict[str, float]]:
     """The integers of a cell before noise, and the figures that are read off them."""
     above = np.rint(SHAPES[shape](records) * width)
     below = width - above
@@ -208,4 +210,4 @@ def cell_of(name: str, shape: str, records: int, width: int) -> tuple[list[int],
 
 
 def _transform(width: int) -> tuple[tuple[int, ...], ...]:
-    return get_statistic("ratio").define_release(query_of("ratio", width)).transform
+    return get_statistic("ratio").define_release(build_query("ratio", width)).transform

@@ -28,7 +28,7 @@ SIZES = (60, 60, 75, 200)
 DAYS = (4, 4, 5, 9)  # the mean in each region
 
 
-def spec_of(queries: Sequence[Json], privacy: Json) -> Json:
+def build_spec(queries: Sequence[Json], privacy: Json) -> Json:
     """A spec over the made-up data."""
     return {
         "release": {"name": "made-up"},
@@ -44,7 +44,7 @@ def spec_of(queries: Sequence[Json], privacy: Json) -> Json:
     }
 
 
-def rows() -> Iterator[tuple[str, str, int]]:
+def read_rows() -> Iterator[tuple[str, str, int]]:
     """The records; in each region the mean of days is that of ``DAYS``."""
     for region, size, days in zip(REGIONS, SIZES, DAYS, strict=True):
         for number in range(size):
@@ -59,9 +59,9 @@ class Redrawn:
 
     def __init__(self, folder: Path, queries: Sequence[Json], **privacy: Any) -> None:
         """Plan, and read the data once."""
-        lines = "".join(f"{region},{sex},{days}\n" for region, sex, days in rows())
+        lines = "".join(f"{region},{sex},{days}\n" for region, sex, days in read_rows())
         (folder / "made_up.csv").write_text(f"region,sex,days\n{lines}", encoding="utf-8")
-        release = load(spec_of(queries, privacy or {"epsilon": 1.0}))
+        release = load(build_spec(queries, privacy or {"epsilon": 1.0}))
         self.plan: Plan = plan_and_certify(release).plan
         prepare(self.plan.steps)
         engine = get("duckdb")

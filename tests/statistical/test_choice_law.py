@@ -40,7 +40,7 @@ class Hashed:
         return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
-def p_value(found: Counter[Hashable], law: Law) -> float:
+def compute_p_value(found: Counter[Hashable], law: Law) -> float:
     """Chi-square; outcomes that expect less than 10 draws are counted together, by the binomial."""
     size = found.total()
     assert set(found) <= set(law)
@@ -73,7 +73,7 @@ def flip_law(distances: list[int], rate: float, sizes: list[int]) -> Law:
     return {i: share / math.factorial(len(owners)) for i, share in law.items()}
 
 
-def drawn(
+def draw_choices(
     draw: Draw, distances: list[int], rate: F, sizes: list[int], draws: int = DRAWS
 ) -> Counter[Hashable]:
     entropy = Hashed(f"{draw.__name__} {distances} {rate} {sizes}")
@@ -101,18 +101,18 @@ FLIPS = [
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("distances", "rate", "sizes"), CHOICES)
 def test_the_exponential_mechanism(distances: list[int], rate: F, sizes: list[int]) -> None:
-    found = drawn(draw_exponential, distances, rate, sizes)
-    assert p_value(found, exponential_law(distances, float(rate), sizes)) > ALARM
-    assert p_value(found, exponential_law(distances, float(rate) * 2, sizes)) < ALARM
-    assert p_value(found, exponential_law(distances, float(rate) / 2, sizes)) < ALARM
+    found = draw_choices(draw_exponential, distances, rate, sizes)
+    assert compute_p_value(found, exponential_law(distances, float(rate), sizes)) > ALARM
+    assert compute_p_value(found, exponential_law(distances, float(rate) * 2, sizes)) < ALARM
+    assert compute_p_value(found, exponential_law(distances, float(rate) / 2, sizes)) < ALARM
 
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("distances", "rate", "sizes"), FLIPS)
 def test_permute_and_flip(distances: list[int], rate: F, sizes: list[int]) -> None:
-    found = drawn(draw_permute_and_flip, distances, rate, sizes)
-    assert p_value(found, flip_law(distances, float(rate), sizes)) > ALARM
-    assert p_value(found, flip_law(distances, float(rate) * 2, sizes)) < ALARM
+    found = draw_choices(draw_permute_and_flip, distances, rate, sizes)
+    assert compute_p_value(found, flip_law(distances, float(rate), sizes)) > ALARM
+    assert compute_p_value(found, flip_law(distances, float(rate) * 2, sizes)) < ALARM
 
 
 @pytest.mark.thorough
@@ -121,10 +121,10 @@ def test_a_rate_off_by_a_twentieth_is_caught() -> None:
         (draw_exponential, exponential_law, CHOICES[3]),
         (draw_permute_and_flip, flip_law, ([0, 1], F(2), [1, 6])),
     ):
-        found = drawn(draw, distances, rate, sizes, 4 * DRAWS)
-        assert p_value(found, law(distances, float(rate), sizes)) > ALARM
+        found = draw_choices(draw, distances, rate, sizes, 4 * DRAWS)
+        assert compute_p_value(found, law(distances, float(rate), sizes)) > ALARM
         for factor in (0.95, 1.05):
-            assert p_value(found, law(distances, float(rate) * factor, sizes)) < ALARM
+            assert compute_p_value(found, law(distances, float(rate) * factor, sizes)) < ALARM
 
 
 @pytest.mark.thorough
@@ -132,12 +132,12 @@ def test_permute_and_flip_with_more_candidates_than_could_be_flipped() -> None:
     """2^60 coins of e^-41 show a Poisson number of heads, to within 10^-17: mean 1.8."""
     mean = 2.0**60 * math.exp(-41)
     best = (1 - math.exp(-mean)) / mean  # the mean of 1/(1 + heads)
-    found = drawn(draw_permute_and_flip, [0, 41], F(1), [1, 1 << 60])
-    assert p_value(found, {0: best, 1: 1 - best}) > ALARM
+    found = draw_choices(draw_permute_and_flip, [0, 41], F(1), [1, 1 << 60])
+    assert compute_p_value(found, {0: best, 1: 1 - best}) > ALARM
     plain = exponential_law([0, 41], 1.0, [1, 1 << 60])
-    assert p_value(found, plain) < ALARM
-    chosen = drawn(draw_exponential, [0, 41], F(1), [1, 1 << 60])
-    assert p_value(chosen, plain) > ALARM
+    assert compute_p_value(found, plain) < ALARM
+    chosen = draw_choices(draw_exponential, [0, 41], F(1), [1, 1 << 60])
+    assert compute_p_value(chosen, plain) > ALARM
 
 
 @pytest.mark.one_in(4)
@@ -148,16 +148,16 @@ def test_offsets_are_all_alike(draw: Draw, size: int) -> None:
     buckets = WeightBuckets([0, 1, 0], F(1, 2), [size, size, 1])
     found = [draw(buckets, entropy) for _ in range(4000)]
     parts = Counter[Hashable](offset * 5 // size for index, offset in found if index < 2)
-    assert p_value(parts, dict.fromkeys(range(5), 1 / 5)) > ALARM
+    assert compute_p_value(parts, dict.fromkeys(range(5), 1 / 5)) > ALARM
     skewed = Counter[Hashable](offset * 4 // size for index, offset in found if index < 2)
-    assert size == 5 or p_value(skewed, dict.fromkeys(range(4), 1 / 4)) > ALARM
+    assert size == 5 or compute_p_value(skewed, dict.fromkeys(range(4), 1 / 4)) > ALARM
 
 
 def test_the_short_call_draws_the_same_law() -> None:
     entropy = Hashed("short choose")
     found = Counter[Hashable](choose([0, 1, 1], F(1), entropy)[0] for _ in range(2000))
-    assert p_value(found, exponential_law([0, 1, 1], 1.0, [1, 1, 1])) > ALARM
-    assert p_value(found, flip_law([0, 1, 1], 1.0, [1, 1, 1])) < ALARM
+    assert compute_p_value(found, exponential_law([0, 1, 1], 1.0, [1, 1, 1])) > ALARM
+    assert compute_p_value(found, flip_law([0, 1, 1], 1.0, [1, 1, 1])) < ALARM
 
 
 @pytest.mark.parametrize("draw", [draw_exponential, draw_permute_and_flip])
@@ -180,6 +180,6 @@ def test_selecting_in_turn_selects_among_those_left(draw: Draw) -> None:
     found = Counter[Hashable](
         tuple(select_in_turn(scores, 2, rate, draw, entropy)) for _ in range(1000)
     )
-    assert p_value(found, law) > ALARM
+    assert compute_p_value(found, law) > ALARM
     shuffled = {(i, j): law[j, i] for i, j in law}
-    assert p_value(found, shuffled) < ALARM
+    assert compute_p_value(found, shuffled) < ALARM

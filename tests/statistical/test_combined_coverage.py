@@ -23,7 +23,7 @@ ROWS, HITS = 60, 30  # in the first region
 LEAST = 1e-6
 
 
-def chances(noise: Noise) -> dict[int, float]:
+def compute_chances(noise: Noise) -> dict[int, float]:
     """The law of one draw, without values that are less probable than ``LEAST``."""
     size = float(noise.parameter)
     is_laplace = noise.family is NoiseFamily.LAPLACE
@@ -65,7 +65,7 @@ def test_a_share_is_held(
     figures = find(published, "s")
     assert figures.share is not None
     (part,) = published.collect_noise([(figures.share.behind, {0: Fraction(1)})])
-    law = chances(part.noise)
+    law = compute_chances(part.noise)
     for hits in (HITS, HITS // 2):
         missed = 0.0
         for x, y in product(law, law):
@@ -75,7 +75,7 @@ def test_a_share_is_held(
             drawn = with_value(figures, value)._replace(share=figures.share._replace(behind=behind))
             interval = mean_interval(published, drawn, [0], alpha)
             assert interval is not None
-            missed += law[x] * law[y] * misses(interval, Fraction(hits, ROWS))
+            missed += law[x] * law[y] * is_missing(interval, Fraction(hits, ROWS))
         assert missed <= alpha
 
 
@@ -94,16 +94,19 @@ def test_a_quotient_is_held(
     figures = find(published, "n")
     first, second = {0: Fraction(1)}, {1: Fraction(1)}
     (part,) = published.collect_noise([(figures, first)])
-    law, missed = {k: chance for k, chance in chances(part.noise).items() if chance > 1e-4}, 0.0
+    law, missed = (
+        {k: chance for k, chance in compute_chances(part.noise).items() if chance > 1e-4},
+        0.0,
+    )
     for x, y in product(law, law):
         drawn = figures._replace(
             values=(Fraction(above + x), Fraction(below + y), None, None)  # type: ignore[arg-type]
         )
         interval = compute_quotient_interval(published, [(drawn, first)], [(drawn, second)], alpha)
         assert interval is not None
-        missed += law[x] * law[y] * misses(interval, Fraction(above, below))
+        missed += law[x] * law[y] * is_missing(interval, Fraction(above, below))
     assert missed <= alpha
 
 
-def misses(interval: Interval, truth: Fraction) -> bool:
+def is_missing(interval: Interval, truth: Fraction) -> bool:
     return not interval.low <= truth <= interval.high

@@ -40,7 +40,7 @@ LOWEST = 0.95 - 4.8 * math.sqrt(0.95 * 0.05 / CELLS)
 Floats = npt.NDArray[np.float64]
 
 
-def step_of(query: Query, family: NoiseFamily, epsilon: Fraction) -> Step:
+def build_step(query: Query, family: NoiseFamily, epsilon: Fraction) -> Step:
     """Laplace noise of epsilon, or Gaussian noise as wide."""
     statistic = get_statistic(query.statistic)
     released = statistic.define_release(query)
@@ -58,7 +58,7 @@ def step_of(query: Query, family: NoiseFamily, epsilon: Fraction) -> Step:
     )
 
 
-def published(step: Step, exact: Sequence[int], entropy: Any) -> dict[str, OutputColumn]:
+def publish(step: Step, exact: Sequence[int], entropy: Any) -> dict[str, OutputColumn]:
     noisy = [(sample(step.noise, CELLS, entropy) + value).tolist() for value in exact]
     columns = get_statistic(step.query.statistic).build_columns(step, noisy, LEVEL)
     return {column.name: column for column in columns}
@@ -69,18 +69,20 @@ def numbers(column: OutputColumn) -> Floats:
     return np.array(column.values, dtype=float) / 10.0**column.decimals
 
 
-def errors(columns: dict[str, OutputColumn], name: str, truth: float) -> tuple[Floats, Floats]:
+def compute_errors(
+    columns: dict[str, OutputColumn], name: str, truth: float
+) -> tuple[Floats, Floats]:
     return numbers(columns[name]) - truth, numbers(columns[f"{name}_noise_moe"])
 
 
-def coverage(
+def compute_coverage(
     columns: dict[str, OutputColumn], name: str, truth: float, *, possible: bool = True
 ) -> float:
     """The share of cells whose interval holds the truth; no interval at all rules nothing out.
 
     The ends that are published hold it, too, if it is ``possible``.
     """
-    error, half = errors(columns, name, truth)
+    error, half = compute_errors(columns, name, truth)
     holds = np.abs(error) <= half * (1 + 1e-12) + 1e-12
     if f"{name}_low" in columns and possible:
         slack = abs(truth) * 1e-12 + 1e-12
@@ -128,13 +130,13 @@ def test_spreads_cover(
     family: NoiseFamily, epsilon: Fraction, width: int, shape: str, records: int, entropy: Any
 ) -> None:
     exact, mean, variance = three_sums(shape, records, width)
-    step = step_of(spread_query("variance", width), family, epsilon)
-    columns = published(step, exact, entropy)
-    assert coverage(columns, "q", variance) >= LOWEST
-    assert coverage(columns, "q_mean", mean) >= LOWEST
-    assert coverage(columns, "q_count", records) >= LOWEST
-    step = step_of(spread_query("stddev", width), family, epsilon)
-    assert coverage(published(step, exact, entropy), "q", math.sqrt(variance)) >= LOWEST
+    step = build_step(spread_query("variance", width), family, epsilon)
+    columns = publish(step, exact, entropy)
+    assert compute_coverage(columns, "q", variance) >= LOWEST
+    assert compute_coverage(columns, "q_mean", mean) >= LOWEST
+    assert compute_coverage(columns, "q_count", records) >= LOWEST
+    step = build_step(spread_query("stddev", width), family, epsilon)
+    assert compute_coverage(publish(step, exact, entropy), "q", math.sqrt(variance)) >= LOWEST
 
 
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
@@ -146,16 +148,16 @@ def test_spreads_are_close_unbiased_and_not_wasteful(
     width, records = 5000, 20_000
     exact, _, variance = three_sums("even", records, width)
     truth = variance if name == "variance" else math.sqrt(variance)
-    step = step_of(spread_query(name, width), family, epsilon)
-    columns = published(step, exact, entropy)
-    error, half = errors(columns, "q", truth)
+    step = build_step(spread_query(name, width), family, epsilon)
+    columns = publish(step, exact, entropy)
+    error, half = compute_errors(columns, "q", truth)
     draw = math.sqrt(2 if family is NoiseFamily.LAPLACE else 1) / float(epsilon)
     expected = draw * math.sqrt(1 / 6) * width**2 / records
     if name == "stddev":
         expected /= 2 * truth
     assert math.isclose(float(np.sqrt(np.mean(error**2))), expected, rel_tol=0.08)
     assert abs(error.mean()) <= 4.9 * expected / math.sqrt(CELLS)
-    assert coverage(columns, "q", truth) <= 0.98
+    assert compute_coverage(columns, "q", truth) <= 0.98
     assert np.median(half) <= 1.15 * np.quantile(np.abs(error), 0.95)
 
 
@@ -169,9 +171,9 @@ def test_proportions_cover(
 ) -> None:
     parts = {"numerator": Part(None, HIT), "denominator": Part()}
     query = Query("q", "proportion", "t", **parts, among=Expression("(x > 1) IS NOT NULL", ("x",)))
-    columns = published(step_of(query, family, epsilon), [hits, others], entropy)
-    assert coverage(columns, "q", hits / (hits + others)) >= LOWEST
-    assert coverage(columns, "q_count", hits + others) >= LOWEST
+    columns = publish(build_step(query, family, epsilon), [hits, others], entropy)
+    assert compute_coverage(columns, "q", hits / (hits + others)) >= LOWEST
+    assert compute_coverage(columns, "q_count", hits + others) >= LOWEST
 
 
 def column(lower: int, upper: int) -> Column:
@@ -195,13 +197,13 @@ def test_ratios_cover(
 ) -> None:
     """The figures are in units of what one row can add, whatever their sign may mean."""
     query = Query("q", "ratio", "t", numerator=PARTS[parts][0], denominator=PARTS[parts][1])
-    step = step_of(query, family, epsilon)
+    step = build_step(query, family, epsilon)
     row = step.sensitivity.l1 // 2
     exact = [first * row, second * row]
     truth = float(exact[0] * step.unit[0] / (exact[1] * step.unit[1]))
-    columns = published(step, exact, entropy)
-    assert coverage(columns, "q", truth, possible=truth >= 0) >= LOWEST
-    error, half = errors(columns, "q", truth)
+    columns = publish(step, exact, entropy)
+    assert compute_coverage(columns, "q", truth, possible=truth >= 0) >= LOWEST
+    error, half = compute_errors(columns, "q", truth)
     assert (np.isnan(error) == np.isnan(half)).all()
     if abs(second) >= 200 and epsilon == 1:
         assert not np.isnan(error).any()
@@ -213,18 +215,18 @@ def test_ratios_cover(
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
 def test_ratios_are_not_wasteful(family: NoiseFamily, epsilon: Fraction, entropy: Any) -> None:
     query = Query("q", "ratio", "t", numerator=Part(column(0, 9000)), denominator=Part())
-    step = step_of(query, family, epsilon)
+    step = build_step(query, family, epsilon)
     exact = [10**5 * 4500, 10**5 * 9000]
-    columns = published(step, exact, entropy)
+    columns = publish(step, exact, entropy)
     truth = float(exact[0] * step.unit[0] / (exact[1] * step.unit[1]))
-    error, _ = errors(columns, "q", truth)
-    assert 0.93 <= coverage(columns, "q", truth) <= 0.975
+    error, _ = compute_errors(columns, "q", truth)
+    assert 0.93 <= compute_coverage(columns, "q", truth) <= 0.975
     assert abs(error.mean()) <= 4.9 * error.std() / math.sqrt(CELLS)
 
 
 def test_too_narrow_an_interval_would_be_caught(entropy: Any) -> None:
     exact, _, variance = three_sums("even", 5000, 5000)
-    step = step_of(spread_query("variance", 5000), NoiseFamily.LAPLACE, Fraction(1))
-    columns = published(step, exact, entropy)
-    error, half = errors(columns, "q", variance)
+    step = build_step(spread_query("variance", 5000), NoiseFamily.LAPLACE, Fraction(1))
+    columns = publish(step, exact, entropy)
+    error, half = compute_errors(columns, "q", variance)
     assert np.mean(np.abs(error) <= 0.8 * half) < LOWEST

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from planned_figures import FAMILIES, LEVELS, missed, plausible, query_of, with_noise
+from planned_figures import FAMILIES, LEVELS, build_query, find_missed, is_plausible, with_noise
 from redrawn import Redrawn
 from scipy.stats import binom
 
@@ -40,7 +40,7 @@ SCALES = {
 TOO_NARROW = 0.75
 
 
-def noises_of(scales: list[str], family: NoiseFamily) -> dict[str, Noise]:
+def get_noises(scales: list[str], family: NoiseFamily) -> dict[str, Noise]:
     sizes = [Fraction(scale) for scale in scales]
     return {
         f"s{at}": Noise(family, size if family is NoiseFamily.LAPLACE else size**2)
@@ -55,7 +55,7 @@ def noises_of(scales: list[str], family: NoiseFamily) -> dict[str, Noise]:
 def test_counts_and_shares_hold_the_truth(
     records: int, share: float, scales: list[str], family: NoiseFamily, entropy: Any
 ) -> None:
-    noises = noises_of(scales, family)
+    noises = get_noises(scales, family)
     hits = int(share * records)
     values = {
         name: [
@@ -67,7 +67,7 @@ def test_counts_and_shares_hold_the_truth(
     fit, counts = fit_count(noises), []
     together = count_together(fit, "s0", values)
     for own in ("s0", f"s{len(scales) - 1}"):
-        step = with_noise(replace(query_of("proportion"), name=own), noises[own])
+        step = with_noise(replace(build_query("proportion"), name=own), noises[own])
         for level in LEVELS:
             made = Proportion().build_joint_columns(
                 step, values[own], level, together._replace(own=own)
@@ -75,10 +75,10 @@ def test_counts_and_shares_hold_the_truth(
             columns = {column.name: column for column in made}
             counts.append(columns[f"{own}_count"].values)
             for figure, truth in ((own, hits / records), (f"{own}_count", records)):
-                assert plausible(missed(columns, figure, truth), level), (figure, level)
+                assert is_plausible(find_missed(columns, figure, truth), level), (figure, level)
                 if "200" in scales or float(Fraction(scales[0])) < 1 or figure == own:
                     continue
-                assert not plausible(missed(columns, figure, truth, TOO_NARROW), level)
+                assert not is_plausible(find_missed(columns, figure, truth, TOO_NARROW), level)
     assert all(count == counts[0] for count in counts)
 
 
@@ -88,7 +88,7 @@ def test_counts_and_shares_hold_the_truth(
 @pytest.mark.parametrize("number", [2, 3, 25])
 def test_quantiles_hold_between_the_knots(number: int, scale: str, family: NoiseFamily) -> None:
     """By the exact law: it takes steps, so that it may fall where those of all numbers rise."""
-    noises = noises_of([scale] * number, family)
+    noises = get_noises([scale] * number, family)
     fit, noise, weight = fit_count(noises), noises["s0"], Fraction(1, number)
     for level in LEVELS:
         for place in range(4 * KNOTS + 1):
@@ -106,7 +106,7 @@ def test_quantiles_hold_between_the_knots(number: int, scale: str, family: Noise
 @pytest.mark.parametrize("scales", SCALES.values(), ids=list(SCALES))
 def test_no_variance_is_larger_than_alone(scales: list[str], family: NoiseFamily) -> None:
     """By the formulas: (A - B)/2 and what N has of all of them."""
-    fit = fit_count(noises_of(scales, family))
+    fit = fit_count(get_noises(scales, family))
     spread = {
         name: float(Fraction(scale)) ** 2 * (2 if family is NoiseFamily.LAPLACE else 1)
         for name, scale in zip(fit.law_of, scales, strict=True)

@@ -15,13 +15,13 @@ from planned_figures import (
     LABELS,
     LEVELS,
     NEIGHBOURS,
-    drawn,
-    law_of,
+    build_query,
+    build_step,
+    draw_all,
+    get_law,
+    is_plausible,
     neighbours_name,
-    plausible,
-    published,
-    query_of,
-    step_of,
+    publish,
 )
 
 from dprelease.kernel.chapters.choices.choice_sampler import (
@@ -37,14 +37,14 @@ EPSILONS = [Fraction(4), Fraction(1, 3)]
 MANY = len(LABELS)
 
 
-def asked(name: str, mechanism: str) -> Query:
-    query = query_of(name)
+def build_query_values(name: str, mechanism: str) -> Query:
+    query = build_query(name)
     return Query(
         **{key: getattr(query, key) for key in query.__struct_fields__} | {"mechanism": mechanism}
     )
 
 
-def stated(step: Step, level: Fraction) -> int:
+def find_stated_halfwidth(step: Step, level: Fraction) -> int:
     """The stated shortfall, in steps of the score."""
     short = get_statistic(step.query.statistic).compute_halfwidth(step, level)
     assert short is not None
@@ -75,11 +75,11 @@ def chance_of_another(step: Step, distance: int) -> float:
 @pytest.mark.parametrize("name", ["mode", "best"])
 def test_one_name_by_the_exact_law(name: str, known: Neighbours, mechanism: str) -> None:
     for epsilon in EPSILONS:
-        step = step_of(asked(name, mechanism), known, NoiseFamily.LAPLACE, epsilon)
+        step = build_step(build_query_values(name, mechanism), known, NoiseFamily.LAPLACE, epsilon)
         assert step.form is Form.CHOICE
         assert (step.noise.family is NoiseFamily.EXPONENTIAL) == (mechanism == "exponential")
         for level in LEVELS:
-            short = stated(step, level)
+            short = find_stated_halfwidth(step, level)
             assert chance_of_another(step, short + 1) <= float(1 - level)
             assert short == 0 or chance_of_another(step, short) > float(1 - level)
 
@@ -89,26 +89,28 @@ def test_one_name_by_the_exact_law(name: str, known: Neighbours, mechanism: str)
 @pytest.mark.parametrize("name", ["mode", "best"])
 def test_the_draws_keep_it(name: str, mechanism: str, entropy: Any) -> None:
     """The worst scores, drawn: as often as stated, and oftener missed by a narrower bound."""
-    step = step_of(asked(name, mechanism), NEIGHBOURS[0], NoiseFamily.LAPLACE, Fraction(1))
+    step = build_step(
+        build_query_values(name, mechanism), NEIGHBOURS[0], NoiseFamily.LAPLACE, Fraction(1)
+    )
     draw = draw_exponential if mechanism == "exponential" else draw_permute_and_flip
-    short = stated(step, LEVELS[1])
+    short = find_stated_halfwidth(step, LEVELS[1])
     for distance, fine in ((short + 1, True), (short * 2 // 3, False)):
         scores = [0, *[-distance] * (MANY - 1)]
         found = [
             select_in_turn(scores, 1, step.noise.parameter, draw, entropy)[0] for _ in range(1000)
         ]
-        assert plausible(np.array(found) != 0, LEVELS[1]) is fine
+        assert is_plausible(np.array(found) != 0, LEVELS[1]) is fine
 
 
 @pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
 def test_the_top_by_choices(known: Neighbours) -> None:
     """Two picks, both right with the stated chance: the exact law of the pairs."""
-    query = asked("top_k", "exponential")
-    step = step_of(query, known, NoiseFamily.LAPLACE, Fraction(1))
+    query = build_query_values("top_k", "exponential")
+    step = build_step(query, known, NoiseFamily.LAPLACE, Fraction(1))
     assert step.noise.family is NoiseFamily.EXPONENTIAL
     rate = float(step.noise.parameter)
     for level in LEVELS:
-        short = stated(step, level)
+        short = find_stated_halfwidth(step, level)
 
         right = []  # two at the top, the others so far below
         for distance in (short + 1, short * 2 // 3):
@@ -125,14 +127,16 @@ def test_the_top_by_noisy_counts(known: Neighbours) -> None:
     A wrong name needs a noise of another that is larger by the distance than one of the best two.
     """
     for epsilon in EPSILONS:
-        step = step_of(asked("top_k", "laplace"), known, NoiseFamily.LAPLACE, epsilon)
+        step = build_step(
+            build_query_values("top_k", "laplace"), known, NoiseFamily.LAPLACE, epsilon
+        )
         assert step.form is Form.NUMBERS
-        draws, chances = law_of(step.noise)
+        draws, chances = get_law(step.noise)
         below = np.cumsum(chances)
         least_of_best = np.diff(1 - (1 - below) ** 2, prepend=0.0)
 
         for level in LEVELS:
-            short = stated(step, level)
+            short = find_stated_halfwidth(step, level)
             # Ties go to the earlier one, which may be the other.
             enough, less = (
                 1 - np.interp(draws + distance - 1, draws, below, left=0.0, right=1.0) ** (MANY - 2)
@@ -148,15 +152,17 @@ def test_noisy_counts_as_they_are_published(known: Neighbours, entropy: Any) -> 
 
     Cells are as many as three groups have; here they are taken as they come.
     """
-    step = step_of(asked("top_k", "laplace"), known, NoiseFamily.LAPLACE, Fraction(1))
+    step = build_step(
+        build_query_values("top_k", "laplace"), known, NoiseFamily.LAPLACE, Fraction(1)
+    )
     level = LEVELS[0]
-    short = stated(step, level)
+    short = find_stated_halfwidth(step, level)
     scores = np.array([short * place // 3 for place in (7, 6, 3, 2, 0)])
-    (draws,) = drawn(step, 2000 * MANY, entropy)
-    columns = published(step, [0], [draws + np.tile(scores, 2000)], level)
+    (draws,) = draw_all(step, 2000 * MANY, entropy)
+    columns = publish(step, [0], [draws + np.tile(scores, 2000)], level)
     order = np.sort(scores)[::-1]
     wrong = np.zeros(2000, dtype=bool)
     for rank in (0, 1):
         taken = np.array([LABELS.index(str(each)) for each in columns[f"q_{rank + 1}"].values])
         wrong |= order[rank] - scores[taken] > short
-    assert plausible(wrong, level)
+    assert is_plausible(wrong, level)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import spec
-from planned_figures import law_of
+from planned_figures import get_law
 
 import dprelease
 from dprelease.kernel.chapters.many_draws.sampler import sample
@@ -23,7 +23,7 @@ WEIGHTS = [(1,), (1, 1), (3, 2, 1), (1,) * 12, (10, 1, 1, 1, 1), (5, 4, 3, 2, 1,
 
 def chance_beyond(noise: Noise, weights: tuple[int, ...], half: float) -> float:
     """By the exact law: sums of whole multiples of draws are whole."""
-    _, chances = law_of(noise)
+    _, chances = get_law(noise)
     law = np.array([1.0])
     for weight in weights:
         spread = np.zeros(abs(weight) * (len(chances) - 1) + 1)
@@ -62,7 +62,7 @@ def test_gaussian_noise_is_scaled_and_other_noise_refused() -> None:
         )
 
 
-def planned(query: dict[str, Any], epsilon: Fraction, level: Fraction) -> dprelease.Release:
+def load_query(query: dict[str, Any], epsilon: Fraction, level: Fraction) -> dprelease.Release:
     return dprelease.load(
         spec(
             privacy={"epsilon": epsilon, "delta": Fraction(1, 10**6)},
@@ -89,7 +89,7 @@ CASES += [(ONE | {"bandwidth": 10}, 1, 400, Fraction(1, 2)), (ONE, 1, 400, Fract
 def test_intervals_hold_the_smooth_curve(case: int | slice, entropy: Any) -> None:
     for query, epsilon, records, level in CASES[case] if isinstance(case, slice) else [CASES[case]]:
         runs = 400 if isinstance(case, slice) else 150
-        plan = dprelease.plan(planned(query, Fraction(epsilon), level))
+        plan = dprelease.plan(load_query(query, Fraction(epsilon), level))
         (step,) = plan.steps
         sizes = [len(group.labels) for group in step.query.groups]
         rng = np.random.default_rng(records)
@@ -123,7 +123,7 @@ def test_hardly_any_noise_leaves_the_curve_of_the_values(bandwidth: int, entropy
     """The error that is left is that of bins, which the intervals allow for."""
     level, epsilon = Fraction(95, 100), Fraction(200)
     query = ONE | {"bandwidth": bandwidth, "mechanism": "laplace"}
-    (step,) = dprelease.plan(planned(query, epsilon, level)).steps
+    (step,) = dprelease.plan(load_query(query, epsilon, level)).steps
     (axis,) = step.query.curve
     rng = np.random.default_rng(bandwidth)
     values = np.concatenate([rng.normal(5, 0.3, 20_000), rng.gamma(2, 3, 30_000)])

@@ -20,11 +20,11 @@ from planned_figures import (
     SINGLE,
     THREE,
     TWO,
-    law_of,
+    build_query,
+    build_step,
+    get_law,
     neighbours_name,
-    published,
-    query_of,
-    step_of,
+    publish,
 )
 
 from dprelease.model import Adjacency, NoiseFamily, Query
@@ -41,13 +41,13 @@ def test_they_cover_and_nothing_narrower_does(
     name: str, known: Neighbours, family: NoiseFamily
 ) -> None:
     for epsilon in EPSILONS:
-        step = step_of(query_of(name), known, family, epsilon)
+        step = build_step(build_query(name), known, family, epsilon)
         assert step.noise.family is family
-        draws, chances = law_of(step.noise)
+        draws, chances = get_law(step.noise)
         # of wide Gaussians a bound by the normal law is taken, which may be one step more
         spare = family is NoiseFamily.GAUSSIAN and step.noise.parameter > 2500
         for level in LEVELS:
-            columns = published(step, [700], [draws], level)
+            columns = publish(step, [700], [draws], level)
             value, half = (np.array(columns[key].values) for key in ("q", "q_noise_moe"))
             assert (value == 700 + draws).all()
             assert half.min() == half.max()
@@ -59,9 +59,9 @@ def test_they_cover_and_nothing_narrower_does(
 def test_what_no_neighbour_changes_is_exact() -> None:
     closed = Query("q", "count", "t")
     known = Neighbours(Adjacency.REPLACE_ONE)
-    step = step_of(closed, known, NoiseFamily.LAPLACE, Fraction(1))
+    step = build_step(closed, known, NoiseFamily.LAPLACE, Fraction(1))
     assert step.noise.family is NoiseFamily.NONE
-    columns = published(step, [700], [np.array([0])], LEVELS[0])
+    columns = publish(step, [700], [np.array([0])], LEVELS[0])
     assert columns["q"].values == [700]
     assert columns["q_noise_moe"].values == [0]
 

@@ -17,9 +17,9 @@ from planned_figures import (
     LEVELS,
     NEIGHBOURS,
     Floats,
+    build_query,
+    build_step,
     neighbours_name,
-    query_of,
-    step_of,
 )
 
 from dprelease.kernel.chapters.choices.quantile_sampler import count_slots
@@ -33,7 +33,7 @@ EPSILONS = [Fraction(3), Fraction(1, 3)]
 WIDE = 10**6
 
 
-def stated(step: Step, at: int, level: Fraction) -> int:
+def find_stated_halfwidth(step: Step, at: int, level: Fraction) -> int:
     """The published rank half-width of a quantile."""
     cell = [[0] for _ in step.query.quantiles]
     columns = get_statistic(step.query.statistic).build_columns(step, cell, level)
@@ -44,7 +44,7 @@ def stated(step: Step, at: int, level: Fraction) -> int:
     return half
 
 
-def errors(counts: Floats, q: float) -> Floats:
+def compute_errors(counts: Floats, q: float) -> Floats:
     """How far the rank interval of each value is from the target."""
     upto = np.cumsum(counts)
     target = q * upto[-1]
@@ -61,13 +61,13 @@ def errors(counts: Floats, q: float) -> Floats:
 def test_one_quantile_of_records_that_are_all_alike(name: str, known: Neighbours) -> None:
     """All lie at one bound, the rest of the grid is one gap: there the half-width is reached."""
     for epsilon in EPSILONS:
-        step = step_of(query_of(name, WIDE), known, NoiseFamily.LAPLACE, epsilon)
+        step = build_step(build_query(name, WIDE), known, NoiseFamily.LAPLACE, epsilon)
         assert step.scheme is not None
         (selection,) = step.scheme.steps
         target = float(selection.target)
         rate = float(selection.rate) * selection.target.denominator
         for level in LEVELS:
-            half = stated(step, 0, level)
+            half = find_stated_halfwidth(step, 0, level)
             wrong = {half: 0.0, half - 1: 0.0}
             for share in {target, 1 - target}:  # all at the upper bound, or all at the lower one
                 for records in range(1, 2 + int((half + 2) / share)):
@@ -85,7 +85,7 @@ def test_one_quantile_of_any_records(name: str, known: Neighbours) -> None:
     """Spread, heaped, in two clusters; there the half-width is more than is needed."""
     rng, width = np.random.default_rng(11), 4000
     for epsilon in EPSILONS:
-        step = step_of(query_of(name, width - 1), known, NoiseFamily.LAPLACE, epsilon)
+        step = build_step(build_query(name, width - 1), known, NoiseFamily.LAPLACE, epsilon)
         assert step.scheme is not None
         (selection,) = step.scheme.steps
         rate = float(selection.rate) * selection.target.denominator
@@ -95,11 +95,14 @@ def test_one_quantile_of_any_records(name: str, known: Neighbours) -> None:
                 rng.integers(0, 5, records) * 900,
                 rng.integers(0, 20, records) + width // 2 * rng.integers(0, 2, records),
             ):
-                off = errors(np.bincount(places, minlength=width).astype(float),
+                off = compute_errors(np.bincount(places, minlength=width).astype(float),
                              float(selection.target))  # fmt: skip
                 chances = np.exp(-rate * off)
                 for level in LEVELS:
-                    wrong = chances[off > stated(step, 0, level) + 1e-9].sum() / chances.sum()
+                    wrong = (
+                        chances[off > find_stated_halfwidth(step, 0, level) + 1e-9].sum()
+                        / chances.sum()
+                    )
                     assert wrong <= float(1 - level)
 
 
@@ -132,10 +135,10 @@ def quartile_of_like_records(scheme: QuantileScheme, records: int) -> tuple[floa
 def test_quartiles_of_records_that_are_all_alike(known: Neighbours) -> None:
     """The error of the median adds to that of the quartile: no bound could leave that out."""
     for epsilon in EPSILONS:
-        step = step_of(query_of("quantile", WIDE), known, NoiseFamily.LAPLACE, epsilon)
+        step = build_step(build_query("quantile", WIDE), known, NoiseFamily.LAPLACE, epsilon)
         assert step.scheme is not None
         for level in LEVELS:
-            half = stated(step, 0, level)
+            half = find_stated_halfwidth(step, 0, level)
             wrong, wrong_of_less = 0.0, 0.0
             for records in np.unique(np.linspace(1, 2 * half + 2, 400).astype(int)).tolist():
                 chance, error = quartile_of_like_records(step.scheme, records)
@@ -184,7 +187,7 @@ def test_two_quantiles_of_any_records_of_a_small_grid() -> None:
             counts = rng.integers(0, most, 6).astype(float)
             laws = law_of_two(counts, scheme)
             for at, (values, chances) in enumerate(laws):
-                off = errors(counts, float(quantiles[at]))[values]
+                off = compute_errors(counts, float(quantiles[at]))[values]
                 assert math.isclose(chances.sum(), 1, abs_tol=1e-3)
                 for level in LEVELS:
                     half = rank_halfwidth(scheme, at, 0, 5, 1 - level)

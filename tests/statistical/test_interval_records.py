@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from record_laws import labelled, numeric, window
+from record_laws import build_labels_response, numeric, window
 
 from dprelease.local.estimation.estimates import cross, estimate_shares, mean
 from dprelease.local.store.answer_cells import list_level_values
@@ -34,13 +34,13 @@ ROUNDING = 1e-9
 GRID = Grid(Fraction(1), -1000, 1000)
 
 
-def kept(labels: int, epsilon: float) -> Fraction:
+def compute_keep(labels: int, epsilon: float) -> Fraction:
     grown = math.exp(epsilon)
     return Fraction(int(grown / (grown + labels - 1) * 2**64), 2**64)
 
 
 def with_labels(name: str, labels: int, keep: Fraction, size: int = 1) -> Response:
-    return labelled(name, [f"l{number}" for number in range(labels)], keep, size)
+    return build_labels_response(name, [f"l{number}" for number in range(labels)], keep, size)
 
 
 @cache
@@ -76,7 +76,7 @@ def coverages(response: Response, rows: int, level: Fraction, narrower: float = 
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_shares_of_few_records(labels: int, level: Fraction) -> None:
     for rows, epsilon in product((1, 2, 3, 7, 20, 60), (0.2, 1.0, 3.0, 7.0)):
-        covered = coverages(with_labels("a", labels, kept(labels, epsilon)), rows, level)
+        covered = coverages(with_labels("a", labels, compute_keep(labels, epsilon)), rows, level)
         assert covered.min() >= float(level) - SLACK, (rows, epsilon)
 
 
@@ -90,13 +90,13 @@ def test_sets_and_answers_that_are_usually_wrong() -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("labels", "epsilon"), [(2, 1.0), (5, 1.0), (5, 0.3)])
 def test_shares_of_many_records_are_close_to_what_they_say(labels: int, epsilon: float) -> None:
-    covered = coverages(with_labels("a", labels, kept(labels, epsilon)), 300, LEVELS[1])
+    covered = coverages(with_labels("a", labels, compute_keep(labels, epsilon)), 300, LEVELS[1])
     assert covered.min() >= 0.95 - SLACK
     assert covered.mean() <= 0.962
 
 
 def test_narrower_intervals_are_found_out() -> None:
-    covered = coverages(with_labels("a", 3, kept(3, 1.0)), 60, LEVELS[1], narrower=0.85)
+    covered = coverages(with_labels("a", 3, compute_keep(3, 1.0)), 60, LEVELS[1], narrower=0.85)
     assert covered.mean() < 0.95 - SLACK
 
 
@@ -145,7 +145,7 @@ def answer_law(first: float, second: float) -> Any:
 def test_cells_of_cross_tables(
     labels: tuple[int, int], epsilons: tuple[float, float], rows: int
 ) -> None:
-    keeps = [kept(*each) for each in zip(labels, epsilons, strict=True)]
+    keeps = [compute_keep(*each) for each in zip(labels, epsilons, strict=True)]
     first, second = (
         with_labels(name, *each)
         for name, each in zip("ab", zip(labels, keeps, strict=True), strict=True)
@@ -218,7 +218,7 @@ def test_means_of_levels(law: WindowLaw) -> None:
         assert values @ one == pytest.approx(code, abs=1e-6)
         sums, chances = np.zeros(1), np.ones(1)
         for rows in range(1, 8):
-            sums, chances = added(sums, chances, values, one)
+            sums, chances = add(sums, chances, values, one)
             for level in LEVELS:
                 figure = mean(
                     numeric("n", GRID, law), Tally(rows, sums={"n": Fraction(0)}), level
@@ -243,7 +243,7 @@ def level_chances(law: WindowLaw, code: int) -> Any:
     return np.array(found)
 
 
-def added(sums: Any, chances: Any, values: Any, one: Any) -> tuple[Any, Any]:
+def add(sums: Any, chances: Any, values: Any, one: Any) -> tuple[Any, Any]:
     every = np.round((sums[:, None] + values[None, :]).ravel(), 6)
     distinct, place = np.unique(every, return_inverse=True)
     return distinct, np.bincount(place, (chances[:, None] * one[None, :]).ravel())

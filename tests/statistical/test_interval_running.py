@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
+from planned_figures import FAMILIES, LEVELS, all_draws, get_law, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
 from dprelease.statistics.cumulative import RunningSums, build_matrix, find_place, read_running_sums
@@ -22,14 +22,14 @@ EDGES = ("0", "1", "3", "7", "8", "20")
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
 
 
-def step_of(labels: int, noise: Noise) -> Step:
+def build_step(labels: int, noise: Noise) -> Step:
     edges = EDGES[: labels + 1]
     names = tuple(map(str, range(labels)))
     group = Group("x", ColumnType.INTEGER, names, edges=edges)
     return with_noise(Query("q", "cumulative", "t", (group,), quantiles=QUANTILES), noise)
 
 
-def columns(step: Step, integers: list[int], level: Fraction) -> dict[str, list[int]]:
+def list_column_names(step: Step, integers: list[int], level: Fraction) -> dict[str, list[int]]:
     made = get_statistic("cumulative").build_columns(step, [integers], level)
     return {column.name: list(column.values) for column in made}
 
@@ -38,10 +38,10 @@ def columns(step: Step, integers: list[int], level: Fraction) -> dict[str, list[
 @pytest.mark.parametrize("parameter", [Fraction(1, 2), Fraction(3)])
 def test_the_interval_of_every_row_covers(family: NoiseFamily, parameter: Fraction) -> None:
     noise = Noise(family, parameter)
-    step = step_of(5, noise)
-    _, chances = law_of(noise)
+    step = build_step(5, noise)
+    _, chances = get_law(noise)
     for level in LEVELS:
-        halves = columns(step, [9] * 5, level)["q_noise_moe"]
+        halves = list_column_names(step, [9] * 5, level)["q_noise_moe"]
         law = np.array([1.0])
         for half in halves:
             law = np.convolve(law, chances)
@@ -60,10 +60,10 @@ TRUE = [(1, 0), (0, 1), (3, 3), (6, 2), (5, 5), (40, 2), (0, 30)]
 def test_the_interval_of_a_quantile_covers(family: NoiseFamily, true: tuple[int, int]) -> None:
     """Two bins and all draws: the quantile is below the edge in the middle, or above it."""
     noise = Noise(family, Fraction(1))
-    step, level = step_of(2, noise), Fraction(9, 10)
+    step, level = build_step(2, noise), Fraction(9, 10)
     draws, chances = all_draws(noise, 2, 1e-6)
     integers = np.stack([true[0] + draws[0], true[1] + draws[1]], axis=1).ravel().tolist()
-    made = columns(step, integers, level)
+    made = list_column_names(step, integers, level)
     for q, name in zip(QUANTILES, ("q_q10", "q_q50", "q_q75"), strict=True):
         low, high = (np.array(made[f"{name}_{end}"][::2]) for end in ("low", "high"))
         below = true[0] >= q * sum(true)
@@ -116,8 +116,8 @@ def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() ->
 # --- counts that are mixed along the order ------------------------------------------------------
 
 
-def mixed_step(labels: int, noise: Noise, edges: bool = True) -> Step:
-    step = step_of(labels, noise) if edges else step_of_keys(labels, noise)
+def mix_step(labels: int, noise: Noise, edges: bool = True) -> Step:
+    step = build_step(labels, noise) if edges else step_of_keys(labels, noise)
     return replace(step, axes=(build_matrix(labels),))
 
 
@@ -127,7 +127,7 @@ def step_of_keys(labels: int, noise: Noise) -> Step:
     return with_noise(Query("q", "cumulative", "t", (group,), quantiles=QUANTILES), noise)
 
 
-def matrix(labels: int) -> Any:
+def build_matrix_values(labels: int) -> Any:
     (column,) = build_matrix(labels).entries
     return np.array([
         [column[i - j] if i >= j else 0 for j in range(labels)] for i in range(labels)
@@ -136,9 +136,11 @@ def matrix(labels: int) -> Any:
 
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40))
 def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
-    released = (matrix(len(true)).astype(object) @ np.array(true, dtype=object)).tolist()
+    released = (
+        build_matrix_values(len(true)).astype(object) @ np.array(true, dtype=object)
+    ).tolist()
     sums = read_running_sums(
-        mixed_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False)
+        mix_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False)
     )
     assert sums.read(released) == np.cumsum(np.array(true, dtype=object)).tolist()
 
@@ -146,7 +148,7 @@ def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
 @pytest.mark.parametrize(("labels", "most"), [(100, 2.45), (365, 2.90)])
 def test_the_error_of_running_sums_is_that_of_the_matrices(labels: int, most: float) -> None:
     """At mu = 1: a noise as long as the longest column."""
-    mixing_matrix = matrix(labels).astype(float)
+    mixing_matrix = build_matrix_values(labels).astype(float)
     weights = np.tril(np.ones((labels, labels))) @ np.linalg.inv(mixing_matrix)
     spread = float(RunningSums(labels, build_matrix(labels).entries[0]).spread())
     assert spread == pytest.approx((weights**2).sum() / labels, rel=1e-6)
@@ -160,11 +162,11 @@ def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction) ->
     random = np.random.default_rng(3)
     true = random.integers(0, 60, labels)
     noise = Noise(NoiseFamily.GAUSSIAN, Fraction(3 * 10**6))
-    values, chances = law_of(noise)
+    values, chances = get_law(noise)
     draws = random.choice(values, (runs, labels), p=chances)
-    step = mixed_step(labels, noise, edges=False)
-    integers = (matrix(labels) @ true + draws).ravel().tolist()
-    made = columns(step, integers, level)
+    step = mix_step(labels, noise, edges=False)
+    integers = (build_matrix_values(labels) @ true + draws).ravel().tolist()
+    made = list_column_names(step, integers, level)
     exact = np.cumsum(true)
     errors = np.abs(np.array(made["q"]).reshape(runs, labels) - exact)
     halves = np.array(made["q_noise_moe"]).reshape(runs, labels)
@@ -181,6 +183,6 @@ def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction) ->
 
 
 def test_only_gaussian_noise_has_intervals_of_mixed_counts() -> None:
-    step = mixed_step(3, Noise(NoiseFamily.LAPLACE, Fraction(1)))
+    step = mix_step(3, Noise(NoiseFamily.LAPLACE, Fraction(1)))
     with pytest.raises(ValueError, match="Gaussian"):
-        columns(step, [1, 2, 3], Fraction(1, 2))
+        list_column_names(step, [1, 2, 3], Fraction(1, 2))

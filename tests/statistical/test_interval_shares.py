@@ -17,14 +17,14 @@ from planned_figures import (
     THREE,
     TWO,
     all_draws,
-    cell_of,
-    drawn,
-    missed,
+    build_query,
+    build_step,
+    draw_all,
+    find_cell,
+    find_missed,
+    is_plausible,
     neighbours_name,
-    plausible,
-    published,
-    query_of,
-    step_of,
+    publish,
     with_noise,
 )
 
@@ -35,19 +35,19 @@ LEFT_OUT = 1e-6
 CELLS = 4000
 
 
-def noise_of(family: NoiseFamily, scale: Fraction) -> Noise:
+def get_noise(family: NoiseFamily, scale: Fraction) -> Noise:
     return Noise(family, scale if family is NoiseFamily.LAPLACE else scale**2)
 
 
-def held(name: str, noise: Noise, width: int, shape: str, records: int) -> None:
+def check_held(name: str, noise: Noise, width: int, shape: str, records: int) -> None:
     """By the exact law no figure is missed more often than stated."""
-    step = with_noise(query_of(name, width), noise)
-    exact, truth = cell_of(name, shape, records, width)
+    step = with_noise(build_query(name, width), noise)
+    exact, truth = find_cell(name, shape, records, width)
     draws, chances = all_draws(noise, len(exact), LEFT_OUT)
     for level in LEVELS:
-        columns = published(step, exact, draws, level)
+        columns = publish(step, exact, draws, level)
         for figure, value in truth.items():
-            wrong = float(chances[missed(columns, figure, value)].sum())
+            wrong = float(chances[find_missed(columns, figure, value)].sum())
             assert wrong <= float(1 - level) + 1e-9, (figure, level)
 
 
@@ -60,7 +60,7 @@ def test_two_integers_with_little_noise(
     name: str, width: int, scale: str, family: NoiseFamily
 ) -> None:
     for shape, records in (("at the bound", 2), ("at both bounds", 7), ("skew", 400)):
-        held(name, noise_of(family, Fraction(scale)), width, shape, records)
+        check_held(name, get_noise(family, Fraction(scale)), width, shape, records)
 
 
 @pytest.mark.one_in(5)
@@ -69,7 +69,7 @@ def test_two_integers_with_little_noise(
 @pytest.mark.parametrize("name", THREE)
 def test_three_integers_with_little_noise(name: str, scale: str, family: NoiseFamily) -> None:
     for width, shape, records in ((1, "at both bounds", 5), (2, "skew", 300)):
-        held(name, noise_of(family, Fraction(scale)), width, shape, records)
+        check_held(name, get_noise(family, Fraction(scale)), width, shape, records)
 
 
 TOO_NARROW = 0.7
@@ -84,15 +84,15 @@ def test_with_the_noise_of_all_neighbours(
     name: str, known: Neighbours, family: NoiseFamily, entropy: Any
 ) -> None:
     """Of many records they are found out if they are narrowed, too: they are close."""
-    step = step_of(query_of(name, WIDTH), known, family, Fraction(1, 20))
-    draws = drawn(step, CELLS, entropy)
+    step = build_step(build_query(name, WIDTH), known, family, Fraction(1, 20))
+    draws = draw_all(step, CELLS, entropy)
     for shape, records in (("skew", 60), ("even", 40_000)):
-        exact, truth = cell_of(name, shape, records, WIDTH)
+        exact, truth = find_cell(name, shape, records, WIDTH)
         for level in LEVELS:
-            columns = published(step, exact, draws, level)
+            columns = publish(step, exact, draws, level)
             for figure, value in truth.items():
-                assert plausible(missed(columns, figure, value), level), (figure, level)
+                assert is_plausible(find_missed(columns, figure, value), level), (figure, level)
             if records > 1000:
                 for figure, value in truth.items():
-                    wrong = missed(columns, figure, value, TOO_NARROW)
-                    assert not plausible(wrong, level), (figure, level)
+                    wrong = find_missed(columns, figure, value, TOO_NARROW)
+                    assert not is_plausible(wrong, level), (figure, level)

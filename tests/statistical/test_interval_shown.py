@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_name
+from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, get_law, neighbours_name
 
 from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
@@ -34,7 +34,7 @@ def test_they_cover_whatever_the_true_count(known: Neighbours, family: NoiseFami
     step = draft.step(choose_selection(draft, Fraction(1)))
     assert step.noise.family is family
     assert step.threshold is not None
-    draws, chances = law_of(step.noise, 1e-30)
+    draws, chances = get_law(step.noise, 1e-30)
     counts = step.threshold + np.arange(2 * len(draws))
     for level in LEVELS:
         columns = statistic.build_columns(step, [counts.tolist()], level)

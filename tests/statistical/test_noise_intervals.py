@@ -32,7 +32,7 @@ LEVEL = Fraction(95, 100)
 LOWEST = 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / CELLS)  # a fair 95% falls below once in 4,000
 
 
-def step_of(statistic: str, grid: Grid, noise: Noise) -> Step:
+def build_step(statistic: str, grid: Grid, noise: Noise) -> Step:
     labels = tuple(f"k{i}" for i in range(CELLS))
     group = Group("g", ColumnType.STRING, labels, keys=labels)
     column = None if statistic == "count" else Column("x", ColumnType.INTEGER, grid=grid)
@@ -50,13 +50,13 @@ def step_of(statistic: str, grid: Grid, noise: Noise) -> Step:
     )
 
 
-def published(step: Step, exact: list[int], entropy: Any) -> dict[str, OutputColumn]:
+def publish(step: Step, exact: list[int], entropy: Any) -> dict[str, OutputColumn]:
     noisy = [(sample(step.noise, CELLS, entropy) + value).tolist() for value in exact]
     columns = get_statistic(step.query.statistic).build_columns(step, noisy, LEVEL)
     return {column.name: column for column in columns}
 
 
-def coverage(value: OutputColumn, half: OutputColumn, truth: float) -> float:
+def compute_coverage(value: OutputColumn, half: OutputColumn, truth: float) -> float:
     ulp = 10.0**-value.decimals
     values = np.array(value.values, dtype=float) * ulp
     halves = np.array(half.values, dtype=float) * ulp
@@ -79,12 +79,12 @@ def test_mean_intervals_cover(
     grid = Grid(Fraction(1), -2, width - 2)
     scale = Fraction(width) / Fraction(str(epsilon))
     noise = Noise(family, scale if family is NoiseFamily.LAPLACE else scale**2)
-    step = step_of("mean", grid, noise)
+    step = build_step("mean", grid, noise)
     first = round(share * width * records)
-    columns = published(step, [first, width * records - first], entropy)
+    columns = publish(step, [first, width * records - first], entropy)
     truth = -2 + first / records
-    assert coverage(columns["q"], columns["q_noise_moe"], truth) >= LOWEST
-    assert coverage(columns["q_count"], columns["q_count_noise_moe"], records) >= LOWEST
+    assert compute_coverage(columns["q"], columns["q_noise_moe"], truth) >= LOWEST
+    assert compute_coverage(columns["q_count"], columns["q_count_noise_moe"], records) >= LOWEST
 
 
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
@@ -95,11 +95,11 @@ def test_mean_intervals_are_not_wasteful(
     width, records = 5000, 100_000
     scale = Fraction(width) / Fraction(str(epsilon))
     noise = Noise(family, scale if family is NoiseFamily.LAPLACE else scale**2)
-    step = step_of("mean", Grid(Fraction(1), 0, width), noise)
+    step = build_step("mean", Grid(Fraction(1), 0, width), noise)
     first = round(share * width * records)
-    columns = published(step, [first, width * records - first], entropy)
+    columns = publish(step, [first, width * records - first], entropy)
     # at the bound half of the draws are clamped to the truth itself
-    assert coverage(columns["q"], columns["q_noise_moe"], first / records) <= 0.98
+    assert compute_coverage(columns["q"], columns["q_noise_moe"], first / records) <= 0.98
 
 
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
@@ -110,10 +110,10 @@ def test_count_and_sum_intervals_cover_tightly(
     width = 1 if statistic == "count" else 700
     scale = Fraction(width) / Fraction(str(epsilon))
     noise = Noise(family, scale if family is NoiseFamily.LAPLACE else scale**2)
-    step = step_of(statistic, Grid(Fraction(1, 100), 0, width), noise)
-    columns = published(step, [1234], entropy)
+    step = build_step(statistic, Grid(Fraction(1, 100), 0, width), noise)
+    columns = publish(step, [1234], entropy)
     truth = 1234 * float(step.unit[0])
-    found = coverage(columns["q"], columns["q_noise_moe"], truth)
+    found = compute_coverage(columns["q"], columns["q_noise_moe"], truth)
     assert found >= LOWEST
     if scale > 5:  # a lattice of few points can't meet the level closely
         assert found <= 0.97
@@ -127,8 +127,8 @@ def test_the_mix_quantile_is_largest_at_unequal_weights() -> None:
 
 
 def test_too_narrow_an_interval_would_be_caught(entropy: Any) -> None:
-    step = step_of("count", Grid(Fraction(1), 0, 1), Noise(NoiseFamily.LAPLACE, Fraction(10)))
-    columns = published(step, [50], entropy)
+    step = build_step("count", Grid(Fraction(1), 0, 1), Noise(NoiseFamily.LAPLACE, Fraction(10)))
+    columns = publish(step, [50], entropy)
     half = columns["q_noise_moe"]
     narrow = OutputColumn("h", "integer", [int(h * 0.85) for h in half.values], "")  # type: ignore[operator]
-    assert coverage(columns["q"], narrow, 50) < LOWEST
+    assert compute_coverage(columns["q"], narrow, 50) < LOWEST

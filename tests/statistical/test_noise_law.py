@@ -86,7 +86,7 @@ def value_edges(noise: Noise, size: int) -> np.ndarray:
     return np.array(edges, dtype=np.int64)
 
 
-def p_value(counts: np.ndarray, shares: np.ndarray) -> float:
+def compute_p_value(counts: np.ndarray, shares: np.ndarray) -> float:
     expected = shares / shares.sum() * counts.sum()
     statistic = ((counts - expected) ** 2 / expected).sum()
     return float(chi2.sf(statistic, counts.size - 1))
@@ -96,7 +96,7 @@ def judge_values(noise: Noise, drawn: np.ndarray) -> float:
     edges = value_edges(noise, drawn.size)
     counts = np.bincount(np.searchsorted(edges, drawn, side="right"), minlength=edges.size + 1)
     below = np.concatenate([[0.0], exact_below(noise, edges), [1.0]])
-    return p_value(counts, np.diff(below))
+    return compute_p_value(counts, np.diff(below))
 
 
 def judge_digits(noise: Noise, drawn: np.ndarray, block: int, parts: int) -> float:
@@ -113,7 +113,7 @@ def judge_digits(noise: Noise, drawn: np.ndarray, block: int, parts: int) -> flo
         low = np.minimum(starts + part * width, limit)
         high = np.minimum(low + width, limit)
         shares.append((exact_below(noise, high) - exact_below(noise, low)).sum())
-    return p_value(counts, np.array(shares))
+    return compute_p_value(counts, np.array(shares))
 
 
 def blocks(noise: Noise) -> list[tuple[int, int]]:
@@ -152,14 +152,14 @@ def test_both_samplers_agree(noise: Noise) -> None:
     assert chi2.sf(statistic, few.size - 1) > PASSED
 
 
-def scaled(factor: Fraction) -> Callable[[Noise, Hashed], np.ndarray]:
+def scale(factor: Fraction) -> Callable[[Noise, Hashed], np.ndarray]:
     def draw(noise: Noise, entropy: Hashed) -> np.ndarray:
         return draw_lanes(Noise(noise.family, noise.parameter * factor), 400_000, entropy)
 
     return draw
 
 
-def shifted(noise: Noise, entropy: Hashed) -> np.ndarray:
+def shift(noise: Noise, entropy: Hashed) -> np.ndarray:
     return draw_lanes(noise, 400_000, entropy) + 1
 
 
@@ -179,9 +179,9 @@ def tailless(noise: Noise, entropy: Hashed) -> np.ndarray:
 
 NARROW = [each for each in LAWS if each.parameter <= 25]
 WRONG = [
-    *((noise, scaled(Fraction(13, 10)), "too wide") for noise in LAWS),
-    *((noise, scaled(Fraction(7, 10)), "too narrow") for noise in LAWS),
-    *((noise, shifted, "shifted by one") for noise in NARROW),
+    *((noise, scale(Fraction(13, 10)), "too wide") for noise in LAWS),
+    *((noise, scale(Fraction(7, 10)), "too narrow") for noise in LAWS),
+    *((noise, shift, "shifted by one") for noise in NARROW),
     *((noise, two_zeros, "two zeros") for noise in NARROW),
     *((noise, tailless, "no tail") for noise in LAWS if noise.parameter >= 1),
 ]

@@ -114,20 +114,20 @@ def draws(case: Case) -> list[Drawn]:
     return [case.draw(entropy) for _ in range(DRAWS)]
 
 
-def p_value(found: Counter[Hashable], law: Mapping[Hashable, float]) -> float:
+def compute_p_value(found: Counter[Hashable], law: Mapping[Hashable, float]) -> float:
     size = found.total()
     assert set(found) <= set(law)
     statistic = sum((found[o] - share * size) ** 2 / (share * size) for o, share in law.items())
     return float(chi2.sf(statistic, len(law) - 1))
 
 
-def follows(found: Counter[Hashable], law: Mapping[Hashable, float]) -> bool:
+def is_following(found: Counter[Hashable], law: Mapping[Hashable, float]) -> bool:
     """By chi-square, which is exact enough where every outcome is expected often."""
     assert all(share * found.total() > 10 for share in law.values())
-    return p_value(found, law) > ALARM
+    return compute_p_value(found, law) > ALARM
 
 
-def shared(weights: Mapping[Hashable, float]) -> Mapping[Hashable, float]:
+def share_keys(weights: Mapping[Hashable, float]) -> Mapping[Hashable, float]:
     total = math.fsum(weights.values())
     return {outcome: weight / total for outcome, weight in weights.items()}
 
@@ -173,9 +173,9 @@ def test_names_follow_the_law_of_the_choice(
     """Of urgent rows alone, and of these no other law."""
     rate = float(case.steps["m"].noise.parameter)
     found: Counter[Hashable] = Counter(each.names[town] for each in draws if town in each.names)
-    assert follows(found, flip(counts, rate))
+    assert is_following(found, flip(counts, rate))
     for wrong in others:
-        assert p_value(found, flip(wrong, rate)) < ALARM
+        assert compute_p_value(found, flip(wrong, rate)) < ALARM
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_values_follow_the_law_of_the_median(
             max(0, 2 * sum(held[:k]) - sum(held), sum(held) - 2 * sum(held[: k + 1]))
             for k in range(5)
         ]
-        return shared({k: math.exp(-rate * d) for k, d in enumerate(away)})
+        return share_keys({k: math.exp(-rate * d) for k, d in enumerate(away)})
 
     found: Counter[Hashable] = Counter(each.values[town] for each in draws if town in each.values)
-    assert follows(found, law(days))
+    assert is_following(found, law(days))
     for wrong in others:
-        assert p_value(found, law(wrong)) < ALARM
+        assert compute_p_value(found, law(wrong)) < ALARM
 
 
 def test_what_is_given_does_not_depend_on_the_noisy_count(draws: list[Drawn]) -> None:

@@ -123,7 +123,7 @@ TABLES: list[tuple[Table, int, tuple[F, ...]]] = [
 
 
 @cache
-def drawn(case: int, size: int = 1200) -> list[tuple[int, ...]]:
+def draw_quantiles(case: int, size: int = 1200) -> list[tuple[int, ...]]:
     """Draws as ``release`` does them, with a number of slots of the test's own."""
     table, upper, quantiles = TABLES[case]
     scheme = plan_levels(quantiles, F(2), 1, False)
@@ -145,7 +145,7 @@ def drawn(case: int, size: int = 1200) -> list[tuple[int, ...]]:
 def test_two_quantiles_follow_their_law(case: int) -> None:
     table, upper, quantiles = TABLES[case]
     scheme = plan_levels(quantiles, F(2), 1, False)
-    assert misfit(drawn(case), law_of_two(table, upper, SLOTS, scheme)) > PASSED
+    assert misfit(draw_quantiles(case), law_of_two(table, upper, SLOTS, scheme)) > PASSED
 
 
 @pytest.mark.thorough
@@ -154,11 +154,11 @@ def test_wrong_laws_are_caught() -> None:
     table, upper, quantiles = TABLES[0]
     scheme = plan_levels(quantiles, F(2), 1, False)
     other = plan_levels(quantiles, F(3), 1, False)
-    assert misfit(drawn(0), law_of_two(table, upper, SLOTS, other)) < CAUGHT
-    assert misfit(drawn(0), law_of_two({**table, 2: 7}, upper, SLOTS, scheme)) < CAUGHT
+    assert misfit(draw_quantiles(0), law_of_two(table, upper, SLOTS, other)) < CAUGHT
+    assert misfit(draw_quantiles(0), law_of_two({**table, 2: 7}, upper, SLOTS, scheme)) < CAUGHT
     table, upper, quantiles = TABLES[1]
     scheme = plan_levels(quantiles, F(2), 1, False)
-    assert misfit(drawn(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
+    assert misfit(draw_quantiles(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
 
 
 @pytest.mark.thorough

@@ -66,7 +66,7 @@ CASES = {
 }
 
 
-def step_of(case: Case) -> Step:
+def build_step(case: Case) -> Step:
     columns: dict[str, Any] = {"x": case.column}
     data = {"path": "d.csv"}
     if case.weights:
@@ -84,7 +84,7 @@ def step_of(case: Case) -> Step:
     return step
 
 
-def possible_of(step: Step) -> list[Fraction]:
+def list_possible(step: Step) -> list[Fraction]:
     """What can be published, in values."""
     assert step.points is not None
     grid = step.points.grid
@@ -92,7 +92,7 @@ def possible_of(step: Step) -> list[Fraction]:
     return [point * grid.step for point in points]
 
 
-def measures_of(case: Case, step: Step) -> tuple[list[int], list[int], list[int]]:
+def list_measures(case: Case, step: Step) -> tuple[list[int], list[int], list[int]]:
     """The values as engines hand them on: on the grid, each with its records or weight."""
     assert step.points is not None
     grid, held = step.points.grid, Counter[int]()
@@ -118,9 +118,9 @@ def near(case: Case, q: Fraction, ranks: Fraction) -> Iterator[Fraction]:
 @pytest.mark.parametrize("name", CASES)
 def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any) -> None:
     case = CASES[name]
-    step = step_of(case)
+    step = build_step(case)
     assert step.points is not None
-    possible, measures = possible_of(step), measures_of(case, step)
+    possible, measures = list_possible(step), list_measures(case, step)
     drawn = [choose_quantiles(step, measures, [0], entropy) for _ in range(DRAWS)]
     columns = get_statistic(step.query.statistic).build_columns(step, drawn[0], LEVEL)
     stated = [column.values[0] for column in columns if column.aspect == "_rank_moe"]
@@ -138,7 +138,7 @@ def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any)
 def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
     """Parts end at a 4,096th of a value's records: the last quantile may be off by as many."""
     case = Case(WIDE, QUARTILES | {"candidates": [0, 10, 20, 30]}, [])
-    step, heap, beyond = step_of(case), 1 << 20, 60
+    step, heap, beyond = build_step(case), 1 << 20, 60
     counts = [heap, heap, heap - beyond, heap + beyond]
     measures = [0] * 4, [0, 10, 20, 30], counts
     drawn = [choose_quantiles(step, measures, [0], entropy)[2][0] for _ in range(DRAWS)]

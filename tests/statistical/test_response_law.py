@@ -36,7 +36,7 @@ class Hashed:
         return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
-def p_value(counts: np.ndarray, expected: np.ndarray) -> float:
+def compute_p_value(counts: np.ndarray, expected: np.ndarray) -> float:
     """Rows are tables of their own with a known total; levels of chance 0 must be empty."""
     assert counts.shape == expected.shape
     assert not counts[expected == 0].any()
@@ -46,7 +46,7 @@ def p_value(counts: np.ndarray, expected: np.ndarray) -> float:
     return float(chi2.sf(statistic, np.count_nonzero(used) - len(counts)))
 
 
-def rounded(value: F) -> F:
+def round_keep(value: F) -> F:
     return F(floor(value * (1 << 64)), 1 << 64)
 
 
@@ -61,7 +61,7 @@ def responses(labels: int, keep: F, truths: np.ndarray, drawn: np.ndarray) -> fl
     law = np.full((labels + 1, labels), float((1 - keep) / (labels - 1)))
     np.fill_diagonal(law, float(keep))
     law[labels] = 1 / labels
-    return p_value(counts, law * counts.sum(axis=1, keepdims=True))
+    return compute_p_value(counts, law * counts.sum(axis=1, keepdims=True))
 
 
 def offsets(labels: int, keep: F, truths: np.ndarray, drawn: np.ndarray) -> float:
@@ -72,11 +72,11 @@ def offsets(labels: int, keep: F, truths: np.ndarray, drawn: np.ndarray) -> floa
     law[0, 0] = float(keep)
     ends = np.bincount(drawn[:, 0], minlength=labels)[None, :]  # even, as the truths are
     even = np.full((1, labels), truths.size / labels)
-    return min(p_value(counts, law * truths.size), p_value(ends, even))
+    return min(compute_p_value(counts, law * truths.size), compute_p_value(ends, even))
 
 
-KEEPS = [(2, F(3, 4)), (2, rounded(F(2, 3))), (3, F(1, 128)), (10, rounded(F(232, 1000)))]
-KEEPS += [(48, rounded(F(1207, 10000))), (48, rounded(F(9836, 10000)))]
+KEEPS = [(2, F(3, 4)), (2, round_keep(F(2, 3))), (3, F(1, 128)), (10, round_keep(F(232, 1000)))]
+KEEPS += [(48, round_keep(F(1207, 10000))), (48, round_keep(F(9836, 10000)))]
 
 
 @pytest.mark.parametrize(("labels", "keep"), KEEPS)
@@ -98,13 +98,13 @@ def test_many_labels_follow_their_law() -> None:
 
 
 def wrong_keep(labels: int, keep: F, truths: np.ndarray) -> np.ndarray:
-    wrong = SubsetLaw(labels, 1, rounded(keep * F(101, 100)))
+    wrong = SubsetLaw(labels, 1, round_keep(keep * F(101, 100)))
     return respond(wrong, truths, None, Hashed("wrong keep"))
 
 
 def truth_among_the_others(labels: int, keep: F, truths: np.ndarray) -> np.ndarray:
     """What isn't kept is any label, the true one too."""
-    more = rounded(keep + (1 - keep) / labels)
+    more = round_keep(keep + (1 - keep) / labels)
     return respond(SubsetLaw(labels, 1, more), truths, None, Hashed("among"))
 
 
@@ -124,7 +124,7 @@ def no_label_is_the_first(labels: int, keep: F, truths: np.ndarray) -> np.ndarra
     "draw", [wrong_keep, truth_among_the_others, next_is_likelier, no_label_is_the_first]
 )
 def test_a_wrong_response_is_caught(draw: Callable[[int, F, np.ndarray], np.ndarray]) -> None:
-    labels, keep = 10, rounded(F(6, 10))
+    labels, keep = 10, round_keep(F(6, 10))
     truths = np.arange(MILLION, dtype=np.int64) % (labels + 1) - 1
     assert responses(labels, keep, truths, draw(labels, keep, truths)) < CAUGHT
 
@@ -132,7 +132,7 @@ def test_a_wrong_response_is_caught(draw: Callable[[int, F, np.ndarray], np.ndar
 # Sets of labels: how often each set comes, by truth.
 
 
-def sets(law: SubsetLaw, truths: np.ndarray, drawn: np.ndarray) -> float:
+def judge_sets(law: SubsetLaw, truths: np.ndarray, drawn: np.ndarray) -> float:
     every = list(combinations(range(law.labels), law.size))
     powers = law.labels ** np.arange(law.size)
     keys = {int((np.array(each) * powers).sum()): place for place, each in enumerate(every)}
@@ -148,10 +148,10 @@ def sets(law: SubsetLaw, truths: np.ndarray, drawn: np.ndarray) -> float:
             for truth in range(law.labels)
         ]
     )
-    return p_value(counts, chances * counts.sum(axis=1, keepdims=True))
+    return compute_p_value(counts, chances * counts.sum(axis=1, keepdims=True))
 
 
-SETS = [SubsetLaw(10, 3, rounded(F(7, 13))), SubsetLaw(5, 2, F(3, 8)), SubsetLaw(6, 5, F(7, 8))]
+SETS = [SubsetLaw(10, 3, round_keep(F(7, 13))), SubsetLaw(5, 2, F(3, 8)), SubsetLaw(6, 5, F(7, 8))]
 
 
 @pytest.mark.one_in(3)
@@ -164,7 +164,7 @@ def test_every_set_is_as_frequent_as_it_should(
         monkeypatch.setattr(subsets, "is_small", lambda law: False)
     truths = np.arange(MILLION, dtype=np.int64) % law.labels
     drawn = respond(law, truths, None, Hashed(f"{way} {law}"))
-    assert sets(law, truths, drawn) > PASSED
+    assert judge_sets(law, truths, drawn) > PASSED
 
 
 def test_large_sets_hold_labels_and_pairs_alike() -> None:
@@ -201,7 +201,7 @@ def test_a_wrong_set_is_caught(wrong: str) -> None:
     else:  # the truth is added to a whole set of others, and one of them dropped: the highest
         moved = (drawn[:, 2] == 9) & (drawn[:, 1] < 8) & (chosen < 13)
         drawn[moved, 2] = 8
-    assert sets(law, truths, drawn) < CAUGHT
+    assert judge_sets(law, truths, drawn) < CAUGHT
 
 
 # Windows of levels.
@@ -213,7 +213,7 @@ WINDOWS = [
     WindowLaw(window_of_ratio(2, 1, F(2718281, 1000000))),
     WindowLaw(window_of_ratio(7, 2, F(19, 3))),
     WindowLaw(window_of_ratio(32, 9, F(54598, 1000))),
-    WindowLaw(window_of_ratio(2, 1, F(7, 4)), window_of_ratio(8, 3, F(31, 7)), rounded(F(1, 3))),
+    WindowLaw(window_of_ratio(2, 1, F(7, 4)), window_of_ratio(8, 3, F(31, 7)), round_keep(F(1, 3))),
 ]
 
 
@@ -240,7 +240,7 @@ def levels(law: WindowLaw, drawn: np.ndarray) -> float:
         [np.bincount(drawn[at :: VALUES.size], minlength=expected.shape[1])
          for at in range(VALUES.size)]
     )  # fmt: skip
-    return p_value(counts, expected * (drawn.size // VALUES.size))
+    return compute_p_value(counts, expected * (drawn.size // VALUES.size))
 
 
 def answer(law: WindowLaw, label: str, values: np.ndarray = VALUES) -> np.ndarray:
@@ -268,7 +268,7 @@ def test_what_levels_stand_for_is_the_value_on_average(law: WindowLaw) -> None:
     assert (abs(drawn.mean(axis=0) - VALUES) < 5.5 * error).all()
 
 
-def shifted_values(law: WindowLaw) -> np.ndarray:
+def shift_values(law: WindowLaw) -> np.ndarray:
     """Three of a hundred steps up, where there is room: a place that isn't quite right."""
     return answer(law, "shifted", np.minimum(VALUES + 30, GRID.upper))
 
@@ -287,14 +287,14 @@ def wrong_ratio(law: WindowLaw) -> np.ndarray:
 
 
 @pytest.mark.parametrize("law", WINDOWS[:2], ids=range(2))
-@pytest.mark.parametrize("draw", [shifted_values, whole_places, wrong_ratio])
+@pytest.mark.parametrize("draw", [shift_values, whole_places, wrong_ratio])
 def test_wrong_levels_are_caught(law: WindowLaw, draw: Callable[[WindowLaw], np.ndarray]) -> None:
     assert levels(law, draw(law)) < CAUGHT
 
 
 def test_a_wrong_share_of_windows_is_caught() -> None:
     law = WINDOWS[3]
-    wrong = WindowLaw(law.first, law.second, rounded(F(34, 100)))
+    wrong = WindowLaw(law.first, law.second, round_keep(F(34, 100)))
     assert levels(law, answer(wrong, "share")) < CAUGHT
 
 
@@ -310,5 +310,5 @@ def test_laplace_answers_follow_their_law() -> None:
     tail = a**71 / (1 + a)
     counts = np.bincount(np.clip(noise, -71, 71) + 71, minlength=143)[None, :]
     expected = np.concatenate([[tail], inner, [tail]])[None, :] * size
-    assert p_value(counts, expected) > PASSED
-    assert p_value(np.roll(counts, 1, axis=1), expected) < CAUGHT
+    assert compute_p_value(counts, expected) > PASSED
+    assert compute_p_value(np.roll(counts, 1, axis=1), expected) < CAUGHT

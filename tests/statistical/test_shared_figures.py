@@ -46,7 +46,7 @@ class Counter:
         return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
 
 
-def planned(
+def plan_queries(
     *members: str, lower: int = 0, nulls: object = None, mechanism: str = "laplace"
 ) -> ReleasePlan:
     delta = {"delta": 1e-6} if mechanism == "gaussian" else {}
@@ -88,7 +88,7 @@ def truth(values: list[int], missing: int) -> dict[str, float]:
     }
 
 
-def published(
+def publish(
     plan: ReleasePlan, values: list[int], missing: int, level: Fraction
 ) -> dict[str, tuple[Floats, Floats]]:
     """Figures and half-widths of every draw, by query."""
@@ -127,11 +127,11 @@ def test_no_figure_is_missed_more_often_than_its_interval_says(
 ) -> None:
     if missing and isinstance(nulls, int):
         pytest.skip("a null has a value then")
-    plan = planned(*members, lower=lower, nulls=nulls, mechanism=mechanism)
+    plan = plan_queries(*members, lower=lower, nulls=nulls, mechanism=mechanism)
     values = [lower + 350 + (i * 37) % 300 for i in range(1000)]
     known = truth(values, missing)
     for level in LEVELS:
-        for name, (figure, half) in published(plan, values, missing, level).items():
+        for name, (figure, half) in publish(plan, values, missing, level).items():
             # what is published is rounded; the truth of a mean or variance need not be
             slack = 1e-3 if name in {"mean", "stddev"} else 1e-9 * abs(known[name])
             missed = int((np.abs(figure - known[name]) > half + slack).sum())
@@ -139,20 +139,20 @@ def test_no_figure_is_missed_more_often_than_its_interval_says(
 
 
 def test_a_narrower_half_width_would_be_caught() -> None:
-    plan = planned("count", "sum", "mean", nulls="drop")
+    plan = plan_queries("count", "sum", "mean", nulls="drop")
     values = [500] * 1000
     level = LEVELS[1]
-    figure, half = published(plan, values, 0, level)["sum"]
+    figure, half = publish(plan, values, 0, level)["sum"]
     missed = int((np.abs(figure - 500_000) > half * 0.9).sum())
     assert binom.sf(missed - 1, DRAWS, float(1 - level)) < ALARM
 
 
 def test_count_sum_and_mean_at_the_whole_budget() -> None:
-    plan = planned("count", "sum", "mean")
+    plan = plan_queries("count", "sum", "mean")
     assert plan.epsilon == 1
     values = [400 + i % 201 for i in range(1000)]
     known = truth(values, 0)
-    found = published(plan, values, 0, LEVELS[1])
+    found = publish(plan, values, 0, LEVELS[1])
     error = {
         name: math.sqrt(float(((figure - known[name]) ** 2).mean()))
         for name, (figure, _) in found.items()
@@ -166,6 +166,6 @@ def test_count_sum_and_mean_at_the_whole_budget() -> None:
 
 
 def test_many_records_without_a_value_are_all_counted() -> None:
-    plan = planned("count", "sum", "mean")
-    figure, _ = published(plan, [500] * 1000, 400, LEVELS[1])["count"]
+    plan = plan_queries("count", "sum", "mean")
+    figure, _ = publish(plan, [500] * 1000, 400, LEVELS[1])["count"]
     assert abs(float(figure.mean()) - 1400) < 0.1

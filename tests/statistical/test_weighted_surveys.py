@@ -54,7 +54,7 @@ def survey(path: Path) -> list[Person]:
     return people
 
 
-def planned(path: Path, delta: float) -> Plan:
+def plan_survey(path: Path, delta: float) -> Plan:
     spec: dict[str, Any] = {
         "release": {"name": "survey"},
         "data": {"path": str(path), "weight": "weight"},
@@ -86,7 +86,7 @@ def planned(path: Path, delta: float) -> Plan:
     return make_plan(load(spec))
 
 
-def steps_of(weight: str | None) -> int | None:
+def list_steps(weight: str | None) -> int | None:
     """The weight on its grid of halves, within its bounds."""
     try:
         return None if weight is None else min(max(round(Fraction(weight) * 2), 0), 2000)
@@ -98,7 +98,7 @@ class Truth:
     """What the weighted figures of a region are without noise."""
 
     def __init__(self, people: list[Person], region: str) -> None:
-        own = [(hours, steps_of(w)) for place, hours, w in people if place == region]
+        own = [(hours, list_steps(w)) for place, hours, w in people if place == region]
         known = [(hours, w / 2) for hours, w in own if w is not None]
         self.values = [(min(max(h, 0), 60), w) for h, w in known if h is not None]
         total = sum(w for _, w in known)
@@ -132,7 +132,7 @@ def released(
 
     path = tmp_path_factory.mktemp("survey") / "survey.csv"
     people = survey(path)
-    plan = planned(path, request.param)
+    plan = plan_survey(path, request.param)
     certify(plan)
     jobs = build_jobs(plan.release, plan.steps)
     exact = [(engines.get("duckdb").aggregate(job.request), job) for job in jobs]
@@ -189,7 +189,7 @@ def test_the_truth_is_what_the_engine_adds_up(tmp_path: Path) -> None:
     """Weights beyond their bounds, missing and unreadable ones, as the spec declares."""
     path = tmp_path / "survey.csv"
     people = survey(path)
-    plan = planned(path, 0)
+    plan = plan_survey(path, 0)
     values: dict[str, list[int]] = {}
     for job in build_jobs(plan.release, plan.steps):
         measures = [

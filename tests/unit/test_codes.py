@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import pytest
-from product_source import FILES, PACKAGE, nodes, parsed, source_of
+from product_source import FILES, PACKAGE, list_nodes, parse_source, read_source
 
 from dprelease import errors
 from dprelease.errors import Complaint, ExitCode, Failure, read_code_groups
@@ -71,13 +71,14 @@ SHARED = (
 def sources() -> dict[str, str]:
     """Every module by its dotted name below the package."""
     return {
-        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): source_of(file) for file in FILES
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): read_source(file)
+        for file in FILES
     }
 
 
 def codes_of(source: str) -> Iterator[str]:
     """Codes that stand in the source by themselves, as texts."""
-    for node in nodes(parsed(source)):
+    for node in list_nodes(parse_source(source)):
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -167,7 +168,7 @@ def repeated(modules: Mapping[str, str]) -> set[str]:
     """Places whose own hint is what their code says anyway."""
     found = set()
     for module, source in modules.items():
-        for node in nodes(parsed(source)):
+        for node in list_nodes(parse_source(source)):
             if isinstance(node, ast.Call):
                 given = [*node.args, *(word.value for word in node.keywords)]
                 texts = {each.value for each in given if isinstance(each, ast.Constant)}

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from product_source import FILES, name_of, nodes, tree_of
+from product_source import FILES, get_module_name, list_nodes, parse_module
 
 
 def swallowed(tree: ast.AST) -> Iterator[str]:
     """Handlers without a class, and those that do nothing where nothing is raised afterwards."""
     raising = {
         id(step)
-        for node in nodes(tree)
+        for node in list_nodes(tree)
         for body in (getattr(node, "body", None), getattr(node, "orelse", None))
         if isinstance(body, list)
         for step, after in pairwise(body)
         if isinstance(after, ast.Raise)
     }
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if not isinstance(node, ast.Try):
             continue
         for handler in node.handlers:
@@ -39,7 +39,7 @@ def is_text(step: ast.stmt) -> bool:
 
 def chained(tree: ast.AST) -> Iterator[str]:
     """Raises inside a handler whose traceback would show the exception that was handled."""
-    for handler in nodes(tree):
+    for handler in list_nodes(tree):
         if not isinstance(handler, ast.ExceptHandler):
             continue
         for node in ast.walk(handler):
@@ -52,7 +52,7 @@ def chained(tree: ast.AST) -> Iterator[str]:
 
 def exception_texts(tree: ast.AST) -> Iterator[str]:
     """Uses of the text of a caught exception that isn't one of ours."""
-    for handler in nodes(tree):
+    for handler in list_nodes(tree):
         if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
             continue
         if is_ours(handler.type):
@@ -86,7 +86,11 @@ RULES: list[Callable[[ast.AST], Iterator[str]]] = [swallowed, chained, exception
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_rule_about_exceptions(rule: Callable[[ast.AST], Iterator[str]]) -> None:
-    found = [f"{name_of(file)}:{complaint}" for file in FILES for complaint in rule(tree_of(file))]
+    found = [
+        f"{get_module_name(file)}:{complaint}"
+        for file in FILES
+        for complaint in rule(parse_module(file))
+    ]
     assert found == []
 
 

@@ -13,13 +13,13 @@ import pytest
 from product_source import (
     FILES,
     PACKAGE,
-    dotted,
-    modules,
-    name_of,
-    nodes,
-    parsed,
-    source_of,
-    tree_of,
+    find_modules,
+    get_module_name,
+    list_nodes,
+    parse_module,
+    parse_source,
+    read_source,
+    write_dotted,
 )
 
 import dprelease
@@ -69,12 +69,12 @@ FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf",
 
 
 def prints(tree: ast.AST) -> Iterator[str]:
-    for node in nodes(tree):
-        if isinstance(node, ast.Call) and dotted(node.func) in {
+    for node in list_nodes(tree):
+        if isinstance(node, ast.Call) and write_dotted(node.func) in {
             "print", "breakpoint", "input", "eval", "exec", "warnings.warn",
             "sys.stdout.write", "sys.stderr.write",
         }:  # fmt: skip
-            yield f"{node.lineno}: {dotted(node.func)}()"
+            yield f"{node.lineno}: {write_dotted(node.func)}()"
 
 
 def floats(tree: ast.AST) -> Iterator[str]:
@@ -82,7 +82,7 @@ def floats(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, float):
             yield f"{scope}: float literal {node.value}"
         elif isinstance(node, ast.Call):
-            function = dotted(node.func)
+            function = write_dotted(node.func)
             module, _, name = function.rpartition(".")
             if function == "float" or (module in {"math", "np"} and name in FLOAT_FUNCTIONS):
                 yield f"{scope}: {function}()"
@@ -104,22 +104,26 @@ def scoped(tree: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.AST]]:
 
 
 def hidden_imports(tree: ast.AST) -> Iterator[str]:
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if isinstance(node, ast.Call):
-            name = dotted(node.func).rpartition(".")[2]
+            name = write_dotted(node.func).rpartition(".")[2]
             if name in {"import_module", "__import__", "spec_from_file_location"}:
                 yield f"{node.lineno}: {name}() hides an import from the table of layers"
 
 
 def found(rule: Callable[[ast.AST], Iterator[str]], files: list[Path]) -> list[str]:
-    return [f"{name_of(file)}:{complaint}" for file in files for complaint in rule(tree_of(file))]
+    return [
+        f"{get_module_name(file)}:{complaint}"
+        for file in files
+        for complaint in rule(parse_module(file))
+    ]
 
 
 def test_values_are_frozen() -> None:
     found = [
-        f"{name_of(file)}:{node.name}"
+        f"{get_module_name(file)}:{node.name}"
         for file in FILES
-        for node in nodes(tree_of(file))
+        for node in list_nodes(parse_module(file))
         if isinstance(node, ast.ClassDef) and "Struct" in map(ast.unparse, node.bases)
         if "frozen=True" not in {f"{key.arg}={ast.unparse(key.value)}" for key in node.keywords}
     ]
@@ -127,7 +131,10 @@ def test_values_are_frozen() -> None:
 
 
 def test_only_the_command_line_writes_to_streams() -> None:
-    assert found(prints, [file for file in FILES if not name_of(file).startswith("cli/")]) == []
+    assert (
+        found(prints, [file for file in FILES if not get_module_name(file).startswith("cli/")])
+        == []
+    )
 
 
 def test_only_the_lazy_doors_import_by_name() -> None:
@@ -139,7 +146,9 @@ def test_only_the_lazy_doors_import_by_name() -> None:
         "release/needed_modules.py",
         "reports/report_formats.py",
     }
-    assert found(hidden_imports, [file for file in FILES if name_of(file) not in doors]) == []
+    assert (
+        found(hidden_imports, [file for file in FILES if get_module_name(file) not in doors]) == []
+    )
     homes = {home.split(".")[0] for home in dprelease.CLASSES.values()}
     assert homes == {"comparison", "local", "model", "release"}
     registered = [*ENGINES.values(), *(form.module for form in SOURCES.values())]
@@ -153,7 +162,10 @@ def test_no_float_on_the_privacy_path() -> None:
     exact = [
         file
         for file in FILES
-        if any(name_of(file) == path or name_of(file).startswith(f"{path}/") for path in EXACT)
+        if any(
+            get_module_name(file) == path or get_module_name(file).startswith(f"{path}/")
+            for path in EXACT
+        )
     ]
     used = {complaint.rsplit(": ", 1)[0] for complaint in found(floats, exact)}
     assert used == FOR_PEOPLE | PICKED_BY_FLOATS
@@ -162,7 +174,10 @@ def test_no_float_on_the_privacy_path() -> None:
 def test_nothing_is_left_to_do() -> None:
     marks = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "NotImplementedError", "/home/", "/root/")
     left = [
-        f"{name_of(file)}: {mark}" for file in FILES for mark in marks if mark in source_of(file)
+        f"{get_module_name(file)}: {mark}"
+        for file in FILES
+        for mark in marks
+        if mark in read_source(file)
     ]
     assert left == []
 
@@ -199,12 +214,12 @@ def unreached(sources: dict[str, str]) -> list[str]:
     imports it by name (a package's ``__init__`` hands on, and does not use), or takes it of the
     imported module. A method is used where any attribute has its name.
     """
-    trees = {module: parsed(source) for module, source in sources.items()}
+    trees = {module: parse_source(source) for module, source in sources.items()}
     loads = {module: Counter(loaded(tree)) for module, tree in trees.items()}
     attributes: Counter[str] = Counter()
     imported: set[tuple[str, str]] = set()
     for module, tree in trees.items():
-        attributes.update(node.attr for node in nodes(tree) if isinstance(node, ast.Attribute))
+        attributes.update(node.attr for node in list_nodes(tree) if isinstance(node, ast.Attribute))
         imported |= set(taken(tree, loads[module], trees))
     lonely = []
     for module, tree in trees.items():
@@ -234,7 +249,7 @@ def unreached(sources: dict[str, str]) -> list[str]:
 
 
 def loaded(tree: ast.AST) -> Iterator[str]:
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
 
@@ -245,10 +260,10 @@ def taken(
     """Names that a module uses of other ones, with these modules."""
     attributes = {
         (node.value.id, node.attr)
-        for node in nodes(tree)
+        for node in list_nodes(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("dprelease"):
             continue
         base = (node.module or "").removeprefix("dprelease").removeprefix(".")
@@ -271,7 +286,7 @@ def of_package(package: str, name: str, modules: Mapping[str, object]) -> Iterat
 
 
 def test_nothing_is_there_for_tests_alone() -> None:
-    lonely = {name for name in unreached(modules()) if name not in REACHED_OTHERWISE}
+    lonely = {name for name in unreached(find_modules()) if name not in REACHED_OTHERWISE}
     assert lonely == set()
 
 

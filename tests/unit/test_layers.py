@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 import pytest
-from product_source import FILES, modules, nodes, parsed
+from product_source import FILES, find_modules, list_nodes, parse_source
 
 import dprelease
 
@@ -496,7 +496,7 @@ COMMON_NAMES = {"Shift", "MAX_SHAPES"}
 
 def sources() -> dict[str, str]:
     """Every module of the package by its dotted name; a package is named without __init__."""
-    return {f"{API}.{name}".removesuffix("."): source for name, source in modules().items()}
+    return {f"{API}.{name}".removesuffix("."): source for name, source in find_modules().items()}
 
 
 def imports(module: str, source: str, known: Mapping[str, str]) -> Iterator[str]:
@@ -521,7 +521,9 @@ def imports(module: str, source: str, known: Mapping[str, str]) -> Iterator[str]
 def import_statements(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """Parsing is what takes time: each source is parsed once."""
     return tuple(
-        node for node in nodes(parsed(source)) if isinstance(node, ast.Import | ast.ImportFrom)
+        node
+        for node in list_nodes(parse_source(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
     )
 
 
@@ -708,7 +710,7 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     taken = {
         alias.name
         for module in reach(CERTIFIER, modules)
-        for node in nodes(parsed(modules[module]))
+        for node in list_nodes(parse_source(modules[module]))
         if isinstance(node, ast.ImportFrom) and node.module == "dprelease.model.shift"
         for alias in node.names
     }

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from product_source import FILES, name_of, nodes, source_of, tree_of
+from product_source import FILES, get_module_name, list_nodes, parse_module, read_source
 
 
 def compiled(source: str, optimize: int) -> bytes:
@@ -27,18 +27,18 @@ def test_every_module_compiles_to_the_same_code_with_the_option_and_without() ->
     """The option acts on compilation alone, so the same code is the same product."""
     assert len(FILES) > 100
     assert [
-        name_of(file)
+        get_module_name(file)
         for file in FILES
-        if compiled(source_of(file), 0) != compiled(source_of(file), 1)
+        if compiled(read_source(file), 0) != compiled(read_source(file), 1)
     ] == []
 
 
 def test_nothing_reads_docstrings_but_the_help() -> None:
     """``-OO`` strips them as well."""
     found = [
-        f"{name_of(file)}:{node.lineno}"
+        f"{get_module_name(file)}:{node.lineno}"
         for file in FILES
-        for node in nodes(tree_of(file))
+        for node in list_nodes(parse_module(file))
         if (isinstance(node, ast.Name) and node.id == "__doc__")
         or (isinstance(node, ast.Attribute) and node.attr == "__doc__")
     ]

@@ -8,14 +8,23 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from product_source import FILES, name_of, nodes, parsed, source_of, tree_of
+from product_source import (
+    FILES,
+    get_module_name,
+    list_nodes,
+    parse_module,
+    parse_source,
+    read_source,
+)
 from thorough import for_each
 
 REFERENCE = re.compile(r"``([a-z_]+(?:\.[A-Za-z_]+)+)``")
 PUBLISHED = {"report.json", "report.css", "pdf.css"}  # files, not modules
 MODULES = {
     tuple(
-        f"dprelease/{name_of(file)}".removesuffix(".py").removesuffix("/__init__").split("/")
+        f"dprelease/{get_module_name(file)}".removesuffix(".py")
+        .removesuffix("/__init__")
+        .split("/")
     ): file
     for file in FILES
 }
@@ -32,7 +41,7 @@ def is_there(reference: str) -> bool:
     packages = {module[: len(module) - cut] for module in MODULES for cut in range(len(module))}
     if any(package[-len(parts) - 1 :] == (*parts, last) for package in packages):
         return True
-    return any(last in defined(tree_of(MODULES[module])) for module in ends(*parts))
+    return any(last in defined(parse_module(MODULES[module])) for module in ends(*parts))
 
 
 def defined(tree: ast.Module) -> set[str]:
@@ -49,7 +58,7 @@ def defined(tree: ast.Module) -> set[str]:
 
 @for_each("file", FILES)
 def test_references_are_there(file: Path) -> None:
-    references = REFERENCE.findall(source_of(file))
+    references = REFERENCE.findall(read_source(file))
     modules = [name for name in references if name.split(".")[0] in PLACES]
     assert [name for name in modules if name not in PUBLISHED and not is_there(name)] == []
 
@@ -74,8 +83,8 @@ def definitions() -> frozenset[str]:
     """Names of modules, functions, classes and fields, and what modules bind."""
     names = {part for module in MODULES for part in module}
     for file in FILES:
-        names |= defined(tree_of(file))
-        for node in nodes(tree_of(file)):
+        names |= defined(parse_module(file))
+        for node in list_nodes(parse_module(file)):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 names.add(node.name)
             if isinstance(node, ast.ClassDef):
@@ -91,7 +100,7 @@ def targets(line: ast.stmt) -> list[ast.Name]:
 
 def used(node: ast.AST) -> Iterator[str]:
     """The names of what a part of a module uses: variables, parameters, attributes."""
-    for each in nodes(node):
+    for each in list_nodes(node):
         for field in ("id", "arg", "attr"):
             name = getattr(each, field, None)
             if isinstance(name, str):
@@ -103,8 +112,8 @@ def stale_names(tree: ast.Module) -> Iterator[str]:
 
     Nor may it be a text of the module: a key of the spec, a column of a statement.
     """
-    texts = {node.value for node in nodes(tree) if isinstance(node, ast.Constant)}
-    for node in nodes(tree):
+    texts = {node.value for node in list_nodes(tree) if isinstance(node, ast.Constant)}
+    for node in list_nodes(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             names = set(NAMED.findall(ast.get_docstring(node) or ""))
             yield from sorted(names - definitions() - WRITTEN - texts - set(used(node)))
@@ -112,10 +121,10 @@ def stale_names(tree: ast.Module) -> Iterator[str]:
 
 @for_each("file", FILES)
 def test_names_in_docstrings_are_there(file: Path) -> None:
-    assert set(stale_names(tree_of(file))) == OF_ELSEWHERE.get(name_of(file), set())
+    assert set(stale_names(parse_module(file))) == OF_ELSEWHERE.get(get_module_name(file), set())
 
 
 def test_a_parameter_that_was_renamed_is_found() -> None:
     source = 'def count(places):\n    """Count ``{}``; see ``certify``, ``sha256``."""\n'
-    assert list(stale_names(parsed(source.format("places")))) == []
-    assert list(stale_names(parsed(source.format("paid_seats")))) == ["paid_seats"]
+    assert list(stale_names(parse_source(source.format("places")))) == []
+    assert list(stale_names(parse_source(source.format("paid_seats")))) == ["paid_seats"]

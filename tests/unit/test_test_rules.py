@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from product_source import dotted
-from thorough import for_each, in_diagonal, is_thorough, names_with_more
+from product_source import write_dotted
+from thorough import for_each, is_in_diagonal, is_thorough, names_with_more
 
 TESTS = Path(__file__).parents[1]
 
@@ -47,7 +47,7 @@ def private_names(tree: ast.AST) -> Iterator[str]:
             if isinstance(root, ast.Name) and root.id in ours:
                 yield f"{node.lineno}: {ast.unparse(node)}"
         elif isinstance(node, ast.Call):
-            function = dotted(node.func).rpartition(".")[2]
+            function = write_dotted(node.func).rpartition(".")[2]
             for text in node.args[:2]:
                 if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
                     continue
@@ -95,7 +95,7 @@ INNER = [1, 2, 5, 8, 24]
 @pytest.mark.parametrize("inner", INNER)
 def test_one_case_in_n_runs_with_every_value_of_both_parameters(step: int, inner: int) -> None:
     outer = 10 * step
-    chosen = [position for position in range(outer * inner) if in_diagonal(position, step)]
+    chosen = [position for position in range(outer * inner) if is_in_diagonal(position, step)]
     assert len(chosen) == 10 * inner
     assert chosen[0] == 0  # a single case runs
     assert {position % inner for position in chosen} == set(range(inner))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from visits import charges, write_visits
+from visits import list_charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
@@ -43,7 +43,7 @@ def refused(spec: Path, **named: object) -> tuple[ExitCode, list[str]]:
     with pytest.raises(Failure) as failed:
         dprelease.run(spec, **named)  # type: ignore[arg-type]
     assert not (spec.parent / "out").exists()
-    assert charges(spec) == 0
+    assert list_charges(spec) == 0
     return failed.value.exit_code, [complaint.code for complaint in failed.value.complaints]
 
 

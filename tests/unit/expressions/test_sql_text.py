@@ -5,7 +5,7 @@ import math
 
 import duckdb
 import pytest
-from product_source import FILES, dotted, name_of, nodes, tree_of
+from product_source import FILES, get_module_name, list_nodes, parse_module, write_dotted
 from thorough import for_each
 
 from dprelease.expressions import parse_tree
@@ -85,9 +85,9 @@ def test_sql_is_not_true_or_false_here() -> None:
 
 def test_only_one_module_makes_sql_of_text() -> None:
     making = [
-        name_of(file)
+        get_module_name(file)
         for file in FILES
-        for node in nodes(tree_of(file))
-        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Sql"
+        for node in list_nodes(parse_module(file))
+        if isinstance(node, ast.Call) and write_dotted(node.func).rpartition(".")[2] == "Sql"
     ]
     assert set(making) == {"expressions/sqltext.py"}

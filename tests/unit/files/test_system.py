@@ -16,7 +16,7 @@ from pathlib import Path
 
 import other_systems
 import pytest
-from product_source import FILES, PACKAGE, dotted, name_of, nodes, tree_of
+from product_source import FILES, PACKAGE, get_module_name, list_nodes, parse_module, write_dotted
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ("windows", pytest.param("macos", marks=pytest.mark.thorough))
@@ -243,9 +243,9 @@ def not_everywhere(tree: ast.AST) -> Iterator[str]:
     """
     missing = {f"os.{name}" for name in other_systems.NOT_ON_WINDOWS | {"kill", "rename"}}
     missing |= {f"signal.{name}" for name in other_systems.SIGNALS_NOT_ON_WINDOWS}
-    for node in nodes(tree):
-        if isinstance(node, ast.Attribute) and dotted(node) in missing:
-            yield f"{node.lineno}: {dotted(node)}"
+    for node in list_nodes(tree):
+        if isinstance(node, ast.Attribute) and write_dotted(node) in missing:
+            yield f"{node.lineno}: {write_dotted(node)}"
         elif isinstance(node, ast.keyword) and node.arg in {"dir_fd", "follow_symlinks"}:
             yield f"{node.value.lineno}: {node.arg}"
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -259,12 +259,12 @@ def not_everywhere(tree: ast.AST) -> Iterator[str]:
 
 def text_without_encoding(tree: ast.AST) -> Iterator[str]:
     """Files opened as text in whatever encoding the system prefers."""
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if not isinstance(node, ast.Call):
             continue
-        name, given = dotted(node.func), [word.arg for word in node.keywords]
+        name, given = write_dotted(node.func), [word.arg for word in node.keywords]
         modes = [arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant)]
-        devnull = any(dotted(arg) == "os.devnull" for arg in node.args)
+        devnull = any(write_dotted(arg) == "os.devnull" for arg in node.args)
         if name == "open" and not any("b" in str(mode) for mode in modes) and not devnull:
             if "encoding" not in given:
                 yield f"{node.lineno}: open"
@@ -281,20 +281,22 @@ ALLOWED = {
 
 def test_nothing_is_used_that_another_system_lacks() -> None:
     used = {
-        f"{name_of(file)}: {complaint.partition(': ')[2]}"
+        f"{get_module_name(file)}: {complaint.partition(': ')[2]}"
         for file in FILES
-        if name_of(file) != HOME
-        for complaint in not_everywhere(tree_of(file))
+        if get_module_name(file) != HOME
+        for complaint in not_everywhere(parse_module(file))
     }
     assert used == ALLOWED
-    assert list(not_everywhere(tree_of(next(file for file in FILES if name_of(file) == HOME))))
+    assert list(
+        not_everywhere(parse_module(next(file for file in FILES if get_module_name(file) == HOME)))
+    )
 
 
 def test_texts_have_their_encoding() -> None:
     found = [
-        f"{name_of(file)}:{complaint}"
+        f"{get_module_name(file)}:{complaint}"
         for file in FILES
-        for complaint in text_without_encoding(tree_of(file))
+        for complaint in text_without_encoding(parse_module(file))
     ]
     assert found == []
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from string import Formatter
 
 import pytest
-from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, source_of, tree_of
+from product_source import (
+    FILES,
+    PACKAGE,
+    get_module_name,
+    list_nodes,
+    parse_module,
+    parse_source,
+    read_source,
+    write_dotted,
+)
 
 from dprelease.language import ENGLISH, LANGUAGES, load_catalogue
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -22,15 +31,15 @@ def speaking_files() -> Iterator[tuple[str, ast.AST]]:
     """Files that import what words a sentence, or names one."""
     for file in FILES:
         if file.parent.name != "language" and re.search(
-            "from dprelease.(language|model.sentences) import", source_of(file)
+            "from dprelease.(language|model.sentences) import", read_source(file)
         ):
-            yield name_of(file), tree_of(file)
+            yield get_module_name(file), parse_module(file)
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call, ast.expr]]:
     """Calls that word or name a sentence: the function, the call, and the id as it is given."""
-    for node in nodes(tree):
-        if isinstance(node, ast.Call) and (name := dotted(node.func)) in PLACES:
+    for node in list_nodes(tree):
+        if isinstance(node, ast.Call) and (name := write_dotted(node.func)) in PLACES:
             yield name, node, node.args[PLACES[name]]
 
 
@@ -93,7 +102,7 @@ def test_every_sentence_is_used() -> None:
         node.value
         for file in FILES
         if file.parent.name != "language"
-        for node in nodes(tree_of(file))
+        for node in list_nodes(parse_module(file))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     unused = [
@@ -112,7 +121,7 @@ def test_ids_are_literal_or_named() -> None:
     "source", ['say(f"words.{n}")', 'say("words." + b)', "say_count(n, one())"]
 )
 def test_an_id_that_is_made_up_is_seen(source: str) -> None:
-    assert list(made_up(parsed(source)))
+    assert list(made_up(parse_source(source)))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +135,7 @@ def test_an_id_that_is_made_up_is_seen(source: str) -> None:
     ],
 )
 def test_a_call_that_no_catalogue_can_serve_is_seen(source: str, found: list[str]) -> None:
-    assert list(missing_values(parsed(source))) == found
+    assert list(missing_values(parse_source(source))) == found
 
 
 def test_the_catalogues_have_what_every_statistic_says_of_itself() -> None:

@@ -83,7 +83,7 @@ def test_the_file_itself_lets_a_run_end_once(path: str, ledger: Ledger) -> None:
     raw.close()
 
 
-def entries(*contents: tuple[str, dict[str, object]]) -> list[Entry]:
+def list_entries(*contents: tuple[str, dict[str, object]]) -> list[Entry]:
     made = [
         follow(
             EMPTY,
@@ -112,8 +112,8 @@ def test_entries_that_contradict_a_burn_are_refused(
     after: tuple[tuple[str, dict[str, object]], ...],
 ) -> None:
     with pytest.raises(BrokenChain, match="can't be read"):
-        read_book(entries(*after))
-    assert read_book(entries(BURN)).runs[A].state is State.BURNT
+        read_book(list_entries(*after))
+    assert read_book(list_entries(BURN)).runs[A].state is State.BURNT
 
 
 @pytest.fixture(scope="module")

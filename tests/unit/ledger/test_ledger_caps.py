@@ -39,7 +39,7 @@ def pay(
     return ledger.charge(run, "payroll", "pay", loss, caps, {}, **terms).run.caps  # type: ignore[arg-type]
 
 
-def refused(code: str, ledger: Ledger, *given: object, **terms: object) -> str:
+def check_refused(code: str, ledger: Ledger, *given: object, **terms: object) -> str:
     before = ledger.read_head()
     with pytest.raises(Failure) as raised:
         pay(ledger, *given, **terms)  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def form(path: str) -> int:
 def test_a_cap_binds_a_spec_that_states_none(ledger: Ledger) -> None:
     ledger.set_cap("payroll", {"epsilon": Fraction(3, 2)}, "board")
     assert pay(ledger) == Caps(Fraction(3, 2))  # what the charge notes
-    told = refused("E301", ledger, 2)
+    told = check_refused("E301", ledger, 2)
     assert "exceeds the cap 1.5" in told
     assert "at most 0.5 remains; the charges are: pay (entry 2)" in told
     assert ledger.charge("c" * 64, "other", "r", Loss(ONE * 9), Caps(), {}).fresh
@@ -76,7 +76,7 @@ def test_a_spec_may_state_a_lower_cap_and_no_higher_one(
     own = {"epsilon": Fraction(3, 2), "delta": Fraction(1, 10**6)}
     ledger.set_cap("payroll", own, "board")
     if higher is not None:
-        assert f"[ledger.{higher}]" in refused("E305", ledger, 1, Loss(ONE), caps)
+        assert f"[ledger.{higher}]" in check_refused("E305", ledger, 1, Loss(ONE), caps)
         return
     held = pay(ledger, 1, Loss(ONE), caps)
     assert (held.epsilon, held.delta, held.rho) == (caps.epsilon, Fraction(1, 10**6), caps.rho)
@@ -86,7 +86,7 @@ def test_what_was_charged_is_free_under_any_cap(ledger: Ledger) -> None:
     pay(ledger, 1, Loss(ONE), Caps(Fraction(9)))
     ledger.set_cap("payroll", {"epsilon": Fraction(1, 2)}, "less")
     assert pay(ledger, 1, Loss(ONE), Caps(Fraction(9))) == Caps(Fraction(9))
-    assert "nothing is left" in refused("E301", ledger, 2, Loss(Fraction(1, 10**9)))
+    assert "nothing is left" in check_refused("E301", ledger, 2, Loss(Fraction(1, 10**9)))
 
 
 def test_the_last_entry_counts_and_what_is_not_named_stays(ledger: Ledger) -> None:
@@ -110,14 +110,14 @@ def test_rhos_add_up_under_their_cap(ledger: Ledger) -> None:
     gaussian = Loss(ONE, Fraction(1, 10**6), Fraction(1, 4))
     pay(ledger, 1, gaussian)
     pay(ledger, 2, gaussian)
-    assert "rho 0.75, over the cap 0.5" in refused("E301", ledger, 3, gaussian)
+    assert "rho 0.75, over the cap 0.5" in check_refused("E301", ledger, 3, gaussian)
     ledger.set_cap("payroll", {"rho": Fraction(3, 4)}, "more")
     pay(ledger, 3, gaussian)
 
 
 def test_under_a_cap_on_rho_every_run_needs_a_rho(ledger: Ledger) -> None:
     ledger.set_cap("payroll", {"rho": Fraction(100)}, "zCDP")
-    assert "some release has no bound in rho" in refused(
+    assert "some release has no bound in rho" in check_refused(
         "E301", ledger, 1, Loss(ONE, Fraction(1, 10**6))
     )
     pay(ledger, 1, Loss(ONE))  # pure epsilon has one
@@ -125,7 +125,7 @@ def test_under_a_cap_on_rho_every_run_needs_a_rho(ledger: Ledger) -> None:
 
 def test_a_pure_run_takes_what_its_epsilon_means_in_rho(ledger: Ledger) -> None:
     ledger.set_cap("payroll", {"rho": Fraction(1, 100)}, "zCDP")
-    refused("E301", ledger, 1, Loss(ONE))
+    check_refused("E301", ledger, 1, Loss(ONE))
     pay(ledger, 1, Loss(Fraction(1, 10)))  # about 1/200
 
 
@@ -133,7 +133,7 @@ def test_what_counts_is_that_of_the_period(ledger: Ledger) -> None:
     ledger.set_cap("payroll", {"epsilon": Fraction(3)}, "a month")
     for number, period in enumerate(["2026-01", "2026-01", "2026-02"], 1):
         pay(ledger, number, Loss(ONE), period=period, disjoint=True)
-    told = refused("E301", ledger, 4, Loss(Fraction(5, 2)), period="2026-02", disjoint=True)
+    told = check_refused("E301", ledger, 4, Loss(Fraction(5, 2)), period="2026-02", disjoint=True)
     assert "epsilon 2.5 + 1.0 already spent" in told
     assert "at most 2.0 remains; the charges are: pay (entry 4);" in told
     pay(ledger, 4, Loss(Fraction(2)), period="2026-02", disjoint=True)
@@ -166,7 +166,7 @@ def test_a_ledger_that_is_open_meanwhile_learns_of_the_cap(path: str, ledger: Le
     with Ledger.open(path) as other:
         pay(ledger, 1)
         other.set_cap("payroll", {"epsilon": ONE}, "board")
-    refused("E301", ledger, 2)
+    check_refused("E301", ledger, 2)
 
 
 def test_a_disk_that_fails_at_the_change_of_format_leaves_the_ledger(

@@ -18,7 +18,7 @@ A, B = "a" * 64, "b" * 64
 NOON = "2026-01-01T12:00:00+00:00"
 
 
-def chained(*events: tuple[str, str, str]) -> list[Entry]:
+def chain(*events: tuple[str, str, str]) -> list[Entry]:
     head, found = EMPTY, []
     for kind, run, content in events:
         entry = follow(head, kind, run, NOON, content)
@@ -39,7 +39,7 @@ def seal(payload: bytes = b"x") -> str:
 
 def three() -> list[Entry]:
     files = json.dumps({"files": {"a.csv": "0"}})
-    return chained((Kind.CHARGE, A, charge()), (Kind.SEAL, A, seal()), (Kind.PUBLISH, A, files))
+    return chain((Kind.CHARGE, A, charge()), (Kind.SEAL, A, seal()), (Kind.PUBLISH, A, files))
 
 
 def test_an_empty_chain_has_the_first_head() -> None:
@@ -102,7 +102,7 @@ def test_a_charge_without_parts_or_period_is_refused(name: str) -> None:
     content = json.loads(charge())
     del content[name]
     with pytest.raises(BrokenChain, match="can't be read"):
-        read_book(chained((Kind.CHARGE, A, json.dumps(content))))
+        read_book(chain((Kind.CHARGE, A, json.dumps(content))))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_charge_without_parts_or_period_is_refused(name: str) -> None:
 def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
     content = json.dumps(json.loads(charge()) | change)
     with pytest.raises(BrokenChain, match="can't be read"):
-        read_book(chained((Kind.CHARGE, A, content)))
+        read_book(chain((Kind.CHARGE, A, content)))
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
 )
 def test_a_chain_that_makes_no_sense_is_refused(events: list[tuple[str, str, str]]) -> None:
     with pytest.raises(BrokenChain, match=f"entry {len(events)} can't be read"):
-        read_book(chained(*events))
+        read_book(chain(*events))
 
 
 def test_accounts_keep_datasets_apart_and_add_up_exactly() -> None:
     third = Fraction(1, 3)
     book = read_book(
-        chained(
+        chain(
             (Kind.CHARGE, A, charge(third, "d")),
             (Kind.CHARGE, B, charge(third, "d")),
             (Kind.CHARGE, "c" * 64, charge(Fraction(9), "e")),

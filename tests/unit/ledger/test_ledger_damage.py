@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def refusal(
+def find_refusal(
     path: Path, act: Callable[[Ledger], object] = lambda ledger: ledger.read_head()
 ) -> Failure:
     with pytest.raises(Failure) as refused, Ledger.open(str(path), 0.2) as ledger:
@@ -80,7 +80,7 @@ def test_an_edited_ledger_charges_nothing(path: Path, what: str) -> None:
         Ledger.list_runs,
         lambda each: each.read_sealed(A),
     ):
-        assert refusal(path, act).complaints[0].code in ("E603", "E605")
+        assert find_refusal(path, act).complaints[0].code in ("E603", "E605")
     assert path.read_bytes() == before
 
 
@@ -89,8 +89,8 @@ def test_an_edited_ledger_charges_nothing(path: Path, what: str) -> None:
 )
 def test_changed_sealed_numbers_are_not_published(path: Path, edit: str) -> None:
     tamper(path, edit)
-    assert "E605" in str(refusal(path, lambda ledger: ledger.read_sealed(A)))
-    assert "E605" in str(refusal(path, Ledger.verify))
+    assert "E605" in str(find_refusal(path, lambda ledger: ledger.read_sealed(A)))
+    assert "E605" in str(find_refusal(path, Ledger.verify))
 
 
 def test_entries_are_append_only(path: Path) -> None:
@@ -125,15 +125,15 @@ def test_a_changed_schema_is_refused(path: Path, statement: str) -> None:
     db = sqlite3.connect(path)
     db.execute(statement)
     db.close()
-    assert "E604" in str(refusal(path))
+    assert "E604" in str(find_refusal(path))
 
 
 def test_other_versions_are_refused(path: Path) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 3")
     db.close()
-    assert "E604" in str(refusal(path))
-    assert "format 3" in str(refusal(path))
+    assert "E604" in str(find_refusal(path))
+    assert "format 3" in str(find_refusal(path))
 
 
 def test_databases_of_other_programs_are_refused(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_databases_of_other_programs_are_refused(tmp_path: Path) -> None:
     db.execute("CREATE TABLE t (x)")
     db.close()
     before = path.read_bytes()
-    assert "another program" in str(refusal(path))
+    assert "another program" in str(find_refusal(path))
     assert path.read_bytes() == before
 
 
@@ -150,7 +150,7 @@ def test_databases_of_other_programs_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
-    assert "E603" in str(refusal(path))
+    assert "E603" in str(find_refusal(path))
     assert path.read_bytes() == content
 
 
@@ -158,7 +158,7 @@ def test_a_cut_ledger_is_refused(path: Path) -> None:
     whole = path.read_bytes()
     for keep in (100, 1000, 4096, 8192, len(whole) // 2, len(whole) - 4096, len(whole) - 1):
         path.write_bytes(whole[:keep])
-        assert refusal(path, charge).complaints[0].code in ("E603", "E604", "E605", "E606")
+        assert find_refusal(path, charge).complaints[0].code in ("E603", "E604", "E605", "E606")
 
 
 def test_overwritten_pages_are_refused(path: Path) -> None:
@@ -166,7 +166,7 @@ def test_overwritten_pages_are_refused(path: Path) -> None:
     pages = len(whole) // 4096
     for page in range(pages):
         path.write_bytes(whole[: page * 4096] + b"\x5a" * 4096 + whole[(page + 1) * 4096 :])
-        refusal(path, Ledger.verify)
+        find_refusal(path, Ledger.verify)
 
 
 def test_a_ledger_in_another_journal_mode_is_put_back(path: Path) -> None:
@@ -180,18 +180,18 @@ def test_a_ledger_in_another_journal_mode_is_put_back(path: Path) -> None:
 
 def test_a_missing_directory_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "no" / "ledger.sqlite"
-    assert "there is no directory" in str(refusal(path))
+    assert "there is no directory" in str(find_refusal(path))
     assert os.listdir(tmp_path) == []
 
 
 def test_a_directory_is_no_ledger(tmp_path: Path) -> None:
-    assert "not a file" in str(refusal(tmp_path))
+    assert "not a file" in str(find_refusal(tmp_path))
 
 
 def test_a_dangling_link_is_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     path.symlink_to(tmp_path / "nothing")
-    assert "E602" in str(refusal(path))
+    assert "E602" in str(find_refusal(path))
 
 
 def test_reading_needs_a_ledger(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_reading_needs_a_ledger(tmp_path: Path) -> None:
 
 def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
-    assert "E607" in str(refusal(path))
+    assert "E607" in str(find_refusal(path))
 
 
 def test_drafts_of_killed_processes_are_removed(path: Path) -> None:
@@ -227,13 +227,13 @@ def test_a_file_system_without_links_is_refused(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", no_links)
-    assert "local disk" in str(refusal(tmp_path / "ledger.sqlite"))
+    assert "local disk" in str(find_refusal(tmp_path / "ledger.sqlite"))
     assert os.listdir(tmp_path) == []
 
 
 def test_no_message_shows_an_exception_of_sqlite(path: Path) -> None:
     path.write_bytes(b"canary-1234" * 1000)
-    failure = refusal(path)
+    failure = find_refusal(path)
     assert "canary" not in str(failure)
     assert failure.__cause__ is None
     assert failure.__suppress_context__

@@ -113,7 +113,7 @@ def test_uris_are_held_against_each_other() -> None:
     assert not may_meet(place("s3://b/x/1.parquet"), place("s3://b/x/2.parquet"))
 
 
-def charged(path: Path, *runs: tuple[str, str, bool]) -> list[str]:
+def charge_all(path: Path, *runs: tuple[str, str, bool]) -> list[str]:
     """What a ledger says to charges of (place, period, disjoint): nothing if it takes one."""
     said = []
     with Ledger.open(str(path / "l.sqlite")) as ledger:
@@ -130,24 +130,24 @@ def charged(path: Path, *runs: tuple[str, str, bool]) -> list[str]:
 
 
 def test_one_place_under_two_periods_is_refused(tmp_path: Path) -> None:
-    said = charged(tmp_path, ("/d/x.csv", "spring", True), ("/d/./x.csv", "autumn", True))
+    said = charge_all(tmp_path, ("/d/x.csv", "spring", True), ("/d/./x.csv", "autumn", True))
     assert said[0] == ""
     assert 'entry 1 of the ledger charged the data of period "autumn"' in said[1]
     assert 'as disjoint period "spring"' in said[1]
 
 
 def test_one_place_under_periods_that_overlap_adds_up(tmp_path: Path) -> None:
-    said = charged(tmp_path, ("/d/x.csv", "2026-Q1", True), ("/d/x.csv", "2026-02", True))
+    said = charge_all(tmp_path, ("/d/x.csv", "2026-Q1", True), ("/d/x.csv", "2026-02", True))
     assert said[1].startswith("E301 ")
 
 
 def test_places_of_their_own_cost_the_dearest_period(tmp_path: Path) -> None:
-    said = charged(tmp_path, ("/d/1.csv", "2026-01", True), ("/d/2.csv", "2026-02", True))
+    said = charge_all(tmp_path, ("/d/1.csv", "2026-01", True), ("/d/2.csv", "2026-02", True))
     assert said == ["", ""]
 
 
 def test_a_charge_keeps_the_place_of_its_data(tmp_path: Path) -> None:
-    charged(tmp_path, ("/d/x.csv", "spring", True), ("/d/y.csv", "2026", False))
+    charge_all(tmp_path, ("/d/x.csv", "spring", True), ("/d/y.csv", "2026", False))
     loss = Loss(Fraction(1))
     with Ledger.read(str(tmp_path / "l.sqlite")) as ledger:
         (run,) = ledger.list_runs()

@@ -39,7 +39,7 @@ MOMENT = {"columns": {"uid": {"type": "timestamp", "format": "%Y-%m-%d %H:%M%z"}
 LINES = {"data": {"multiline": True}}
 
 
-def rows(**data: object) -> Change:
+def read_rows(**data: object) -> Change:
     """Each record is one unit, and the file is read so."""
     privacy = {"unit": "row", "unit_column": None, "bounding": None}
     return {"privacy": privacy, "data": data}
@@ -47,10 +47,10 @@ def rows(**data: object) -> Change:
 
 def release(*changes: Change) -> Release:
     """A release about the people of a file, with some sections changed."""
-    return load(spec_of(changes))
+    return load(build_spec(changes))
 
 
-def spec_of(changes: Sequence[Change]) -> dict[str, Any]:
+def build_spec(changes: Sequence[Change]) -> dict[str, Any]:
     """Its spec."""
     spec: dict[str, Any] = builders.spec(
         privacy={
@@ -88,26 +88,26 @@ BY_DAY = {
 }
 
 
-def zoned(change: Change, name: str = "uid", zone: str = "Asia/Tokyo") -> Change:
+def zone_values(change: Change, name: str = "uid", zone: str = "Asia/Tokyo") -> Change:
     """The same in the days and hours of a zone."""
     columns = change["columns"]
     return {"columns": {**columns, name: {**columns[name], "zone": zone}}}
 
 
-def refusal(tmp_path: Path, first: object, second: object) -> str:
+def find_refusal(tmp_path: Path, first: object, second: object) -> str:
     """What the ledger says to a second charge; nothing if it adds both up. All take details."""
     said = ""
     with Ledger.open(str(tmp_path / "l.sqlite")) as ledger:
-        ledger.charge("a" * 64, "d", "r", Loss(Fraction(1)), Caps(), detail_of(first))
+        ledger.charge("a" * 64, "d", "r", Loss(Fraction(1)), Caps(), get_detail(first))
         try:
-            ledger.charge("b" * 64, "d", "s", Loss(Fraction(1)), Caps(), detail_of(second))
+            ledger.charge("b" * 64, "d", "s", Loss(Fraction(1)), Caps(), get_detail(second))
         except Failure as failure:
             said = f"exit {failure.exit_code}: {failure}"
         assert ledger.read_account("d").spent_loss.epsilon == (1 if said else 2)
     return said
 
 
-def detail_of(what: Any) -> dict[str, object]:
+def get_detail(what: Any) -> dict[str, object]:
     return describe_guarantee(what) if isinstance(what, Release) else what
 
 
@@ -173,37 +173,37 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         ({"columns": {"uid": {"type": "date"}}},),
         (DAY,),
     ),
-    "another zone": ("zone", (MOMENT,), (zoned(MOMENT),)),
-    "another zone of what is read": ("reads", (BY_DAY,), (BY_DAY, zoned(BY_DAY, "seen"))),
+    "another zone": ("zone", (MOMENT,), (zone_values(MOMENT),)),
+    "another zone of what is read": ("reads", (BY_DAY,), (BY_DAY, zone_values(BY_DAY, "seen"))),
     "records over several lines": ("multiline", (), (LINES,)),
     "records over more lines": (
         "multiline",
         (LINES,),
         ({"data": {"multiline": True, "max_lines_per_record": 2}},),
     ),
-    "each line a record, or several": ("multiline", (rows(),), (rows(multiline=True),)),
+    "each line a record, or several": ("multiline", (read_rows(),), (read_rows(multiline=True),)),
     "each record of so many lines": (
         "multiline",
-        (rows(multiline=True),),
-        (rows(multiline=True, max_lines_per_record=9),),
+        (read_rows(multiline=True),),
+        (read_rows(multiline=True, max_lines_per_record=9),),
     ),
     "quotes about line breaks": (
         "quote",
-        (rows(multiline=True),),
-        (rows(multiline=True, quote="'"),),
+        (read_rows(multiline=True),),
+        (read_rows(multiline=True, quote="'"),),
     ),
     "what ends a field before a line break": (
         "delimiter",
-        (rows(multiline=True),),
-        (rows(multiline=True, delimiter=";"),),
+        (read_rows(multiline=True),),
+        (read_rows(multiline=True, delimiter=";"),),
     ),
     "how many fields a record of several lines has": (
         "fields",
-        (rows(multiline=True, **NAMED),),
-        (rows(multiline=True, **FURTHER),),
+        (read_rows(multiline=True, **NAMED),),
+        (read_rows(multiline=True, **FURTHER),),
     ),
-    "a first line that is a record": ("header", (rows(),), (rows(**NAMED),)),
-    "records, or people": ("another unit", (), (rows(),)),
+    "a first line that is a record": ("header", (read_rows(),), (read_rows(**NAMED),)),
+    "records, or people": ("another unit", (), (read_rows(),)),
     "another column": ("another unit", (), ({"privacy": {"unit_column": "house"}},)),
     "other neighbours": ("another adjacency", (), (REPLACED,)),
 }
@@ -216,7 +216,7 @@ def test_losses_of_other_units_do_not_add_up(tmp_path: Path, what: str) -> None:
     for pair in ((first, second), (second, first)):
         place = tmp_path / str(pair[0] is first)
         place.mkdir()
-        said = refusal(place, *(release(*changes) for changes in pair))
+        said = find_refusal(place, *(release(*changes) for changes in pair))
         assert said.startswith("exit 3: E304 ")
         assert named in said
         assert "do not add up" in said
@@ -224,8 +224,8 @@ def test_losses_of_other_units_do_not_add_up(tmp_path: Path, what: str) -> None:
 
 ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
     "empty lines, which are records of any width": (
-        (rows(**ALONE), NO_OTHER),
-        (rows(**NAMED), NO_OTHER),
+        (read_rows(**ALONE), NO_OTHER),
+        (read_rows(**NAMED), NO_OTHER),
     ),
     "the same": ((BY_HOUSE,), (BY_HOUSE,)),
     "written otherwise": (
@@ -248,20 +248,20 @@ ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
     "another file": ((), ({"data": {"path": "u.csv", "snapshot": "2"}},)),
     "another filter": ((), (FILTERED,)),
     "marks of numbers where a unit is a text": ((SEMICOLON,), (SEMICOLON, COMMA)),
-    "the zone that is the default": ((MOMENT,), (zoned(MOMENT, "uid", "UTC"),)),
+    "the zone that is the default": ((MOMENT,), (zone_values(MOMENT, "uid", "UTC"),)),
     "each line a record, however it is read": (
-        (rows(),),
-        (rows(delimiter=";", quote="", encoding="cp1252", strip=True, null_values=["-"]),),
+        (read_rows(),),
+        (read_rows(delimiter=";", quote="", encoding="cp1252", strip=True, null_values=["-"]),),
     ),
-    "each row a record": ((rows(),), (rows(path="t.parquet"),)),
-    "names of what stands in a line": ((rows(**NAMED),), (rows(**FURTHER),)),
+    "each row a record": ((read_rows(),), (read_rows(path="t.parquet"),)),
+    "names of what stands in a line": ((read_rows(**NAMED),), (read_rows(**FURTHER),)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", ALIKE)
 def test_losses_of_the_same_unit_add_up(tmp_path: Path, what: str) -> None:
     first, second = ALIKE[what]
-    assert refusal(tmp_path, release(*first), release(*second)) == ""
+    assert find_refusal(tmp_path, release(*first), release(*second)) == ""
 
 
 HELD = {
@@ -309,11 +309,11 @@ def test_each_key_of_a_spec_is_held_against_other_charges_or_has_no_say_in_the_u
         if None not in sides:
             assert sorted(placed) == sorted(section.KEYS), section.HEADER
     held = {f"{header} {key}" for header, keys in HELD.items() for key in keys.split()}
-    tried = {key for _, *pair in OTHERS.values() for key in differing(*map(spec_of, pair))}
+    tried = {key for _, *pair in OTHERS.values() for key in find_differing(*map(build_spec, pair))}
     assert held - tried == {"[data] format"}  # which the suffix of a path says
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
+def find_differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
     """The keys of the data, of privacy and of columns that two specs state differently."""
     columns = {**one["columns"], **other["columns"]}
     pairs = [(f"[{name}]", one[name], other[name]) for name in ("data", "privacy")]
@@ -330,7 +330,7 @@ def test_a_charge_that_does_not_define_its_unit_adds_up_with_no_other(
     tmp_path: Path, spec: Release
 ) -> None:
     undefined = {"unit": "column uid", "adjacency": "add-remove"}
-    assert "defined in another way" in refusal(tmp_path, undefined, spec)
+    assert "defined in another way" in find_refusal(tmp_path, undefined, spec)
 
 
 def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:

@@ -46,7 +46,7 @@ from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile import load
 
 
-def a_release() -> Release:
+def build_release() -> Release:
     region = Column("region", ColumnType.STRING, keys=("n", "s"))
     pay = Column("pay", ColumnType.INTEGER, grid=Grid(Fraction(1, 2), 0, 20))
     by_region = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
@@ -66,12 +66,12 @@ def a_release() -> Release:
 
 
 def with_data(**changes: object) -> Release:
-    release = a_release()
+    release = build_release()
     return replace(release, data=replace(release.data, **changes))
 
 
 def with_source(**changes: object) -> Release:
-    return with_data(source=replace(a_release().data.source, **changes))
+    return with_data(source=replace(build_release().data.source, **changes))
 
 
 def with_dialect(**changes: object) -> Release:
@@ -79,30 +79,30 @@ def with_dialect(**changes: object) -> Release:
 
 
 def with_privacy(**changes: object) -> Release:
-    release = a_release()
+    release = build_release()
     return replace(release, privacy=replace(release.privacy, **changes))
 
 
 def with_column(name: str, **changes: object) -> Release:
-    release = a_release()
+    release = build_release()
     return replace(
         release, columns={**release.columns, name: replace(release.columns[name], **changes)}
     )
 
 
 def with_query(at: int, **changes: object) -> Release:
-    release = a_release()
+    release = build_release()
     queries = list(release.queries)
     queries[at] = replace(queries[at], **changes)
     return replace(release, queries=tuple(queries))
 
 
 def with_group(**changes: object) -> Release:
-    return with_query(0, groups=(replace(a_release().queries[0].groups[0], **changes),))
+    return with_query(0, groups=(replace(build_release().queries[0].groups[0], **changes),))
 
 
 def with_pay(**changes: object) -> Release:
-    return with_query(1, column=replace(a_release().queries[1].column, **changes))
+    return with_query(1, column=replace(build_release().queries[1].column, **changes))
 
 
 WHERE = Expression("pay > 3", ("pay",))
@@ -110,16 +110,16 @@ CANDIDATES = Candidates(
     ("1", "2"), ColumnType.INTEGER, Expression("pay * candidate", ("pay",)), Grid(Fraction(1), 0, 9)
 )
 
-CURVE = CurveAxis(a_release().columns["pay"], (Fraction(1),), Fraction(1), (Fraction(1),))
+CURVE = CurveAxis(build_release().columns["pay"], (Fraction(1),), Fraction(1), (Fraction(1),))
 
 CHANGES = {
-    "rehearsal": replace(a_release(), rehearsal=True),
-    "release name": replace(a_release(), about=About("pay-2")),
-    "survey weight": with_query(0, survey_weight=a_release().columns["pay"]),
+    "rehearsal": replace(build_release(), rehearsal=True),
+    "release name": replace(build_release(), about=About("pay-2")),
+    "survey weight": with_query(0, survey_weight=build_release().columns["pay"]),
     "key of a new statistic": with_query(0, own=Accuracy(Fraction(1), Fraction(1, 2))),
     "value of that key": with_query(0, own=Accuracy(Fraction(2), Fraction(1, 2))),
-    "dataset": replace(a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
-    "period": replace(a_release(), period="2026"),
+    "dataset": replace(build_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
+    "period": replace(build_release(), period="2026"),
     "written path": with_data(written_path="pay-2.csv"),
     "snapshot": with_data(snapshot="v1"),
     "format": with_source(format="parquet"),
@@ -152,10 +152,10 @@ CHANGES = {
     "nulls stated": with_column("pay", nulls_stated=True),
     "column expression": with_column("pay", expression=WHERE),
     "state of a field": with_column(
-        "pay", expression=replace(WHERE, state_of=a_release().columns["pay"])
+        "pay", expression=replace(WHERE, state_of=build_release().columns["pay"])
     ),
     "column added": replace(
-        a_release(), columns={**a_release().columns, "x": Column("x", ColumnType.STRING)}
+        build_release(), columns={**build_release().columns, "x": Column("x", ColumnType.STRING)}
     ),
     "query name": with_query(0, name="heads"),
     "query statistic": with_query(1, statistic="mean"),
@@ -173,7 +173,7 @@ CHANGES = {
     "accuracy level": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(9, 10))),
     "accuracy records": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(19, 20), 9)),
     "query mechanism": with_query(0, mechanism="laplace"),
-    "query dropped": replace(a_release(), queries=a_release().queries[:1]),
+    "query dropped": replace(build_release(), queries=build_release().queries[:1]),
     "group labels": with_group(labels=("n", "s", "rest")),
     "group keys": with_group(keys=("s", "n")),
     "group edges": with_group(edges=("0", "1")),
@@ -188,7 +188,7 @@ CHANGES = {
     "query quantiles": with_query(1, quantiles=(Fraction(1, 2),)),
     "query points": with_query(1, points=(1, 2)),
     "query picks": with_query(1, picks=2),
-    "query axis": with_query(1, axis=a_release().queries[0].groups[0]),
+    "query axis": with_query(1, axis=build_release().queries[0].groups[0]),
     "query candidates": with_query(1, candidates=CANDIDATES),
     "query candidate texts": with_query(1, candidates=replace(CANDIDATES, texts=("1",))),
     "query candidate type": with_query(1, candidates=replace(CANDIDATES, type=ColumnType.STRING)),
@@ -198,13 +198,13 @@ CHANGES = {
     ),
     "query curve": with_query(1, curve=(CURVE,)),
     "curve column": with_query(
-        1, curve=(replace(CURVE, column=replace(a_release().columns["pay"], other="o")),)
+        1, curve=(replace(CURVE, column=replace(build_release().columns["pay"], other="o")),)
     ),
     "curve centres": with_query(1, curve=(replace(CURVE, centres=(Fraction(2),)),)),
     "curve bandwidth": with_query(1, curve=(replace(CURVE, bandwidth=Fraction(2)),)),
     "curve points": with_query(1, curve=(replace(CURVE, points=(Fraction(2),)),)),
     "query numerator": with_query(1, numerator=Part(None, WHERE)),
-    "query numerator column": with_query(1, numerator=Part(a_release().columns["pay"], WHERE)),
+    "query numerator column": with_query(1, numerator=Part(build_release().columns["pay"], WHERE)),
     "query denominator": with_query(1, denominator=Part(None, WHERE)),
     "query key selection": with_query(1, key_selection=KeySelection(Fraction(1, 10**6))),
     "query key selection epsilon": with_query(
@@ -214,12 +214,13 @@ CHANGES = {
 }
 
 SAME = {
-    "file": replace(a_release(), file="/b/spec.toml"),
+    "file": replace(build_release(), file="/b/spec.toml"),
     "texts": replace(
-        a_release(), about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0", "out/r")
+        build_release(),
+        about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0", "out/r"),
     ),
     "names for people": replace(
-        a_release(),
+        build_release(),
         names=Names(
             {"region": ColumnNames("Region", labels={"n": "North"})},
             {"n": ColumnNames("People", "persons", 0)},
@@ -229,12 +230,15 @@ SAME = {
     "place of the data": with_source(pattern="/b/pay.csv"),
     "engine": with_data(engine="reference"),
     "design effect": with_data(design_effect=Fraction(3, 2)),
-    "place of the ledger": replace(a_release(), ledger=LedgerSettings("/b/l.sqlite", "payroll")),
+    "place of the ledger": replace(
+        build_release(), ledger=LedgerSettings("/b/l.sqlite", "payroll")
+    ),
     "caps": replace(
-        a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0))
+        build_release(),
+        ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0)),
     ),
     "witness and periods": replace(
-        a_release(),
+        build_release(),
         ledger=LedgerSettings(
             "/a/ledger.sqlite",
             "payroll",
@@ -243,27 +247,27 @@ SAME = {
             rho_cap=Fraction(1),
         ),
     ),
-    "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
-    "reports": replace(a_release(), report_formats=("html",)),
-    "language": replace(a_release(), report_language="de"),
+    "output": replace(build_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
+    "reports": replace(build_release(), report_formats=("html",)),
+    "language": replace(build_release(), report_language="de"),
     "review": replace(
-        a_release(),
+        build_release(),
         review=Review(
             "A", "dpo", "approved", "2026-01-01", "12", "law", "need", {"side_channels": "s"}
         ),
     ),
-    "list files": replace(a_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
-    "warnings": replace(a_release(), warnings=(Complaint("W1", "no cap"),)),
-    "places": replace(a_release(), places={"release": Place("/a/spec.toml", 2, 1)}),
+    "list files": replace(build_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
+    "warnings": replace(build_release(), warnings=(Complaint("W1", "no cap"),)),
+    "places": replace(build_release(), places={"release": Place("/a/spec.toml", 2, 1)}),
     "unit described": with_privacy(unit_description="one employee"),
     "population": with_privacy(population=3_000_000),
     "source of bounds": with_column("pay", source="a law"),
     "source in a query": with_pay(source="a law"),
     "chosen step": with_column("pay", step_chosen=True),
     "order of columns": replace(
-        a_release(), columns=dict(reversed(list(a_release().columns.items())))
+        build_release(), columns=dict(reversed(list(build_release().columns.items())))
     ),
-    "order of queries": replace(a_release(), queries=a_release().queries[::-1]),
+    "order of queries": replace(build_release(), queries=build_release().queries[::-1]),
     "number of a query": with_query(0, number=7),
     "what is done to figures afterwards": with_query(0, finish=Finish(nonnegative=True)),
     "what a run makes of quality": with_query(0, max_unreadable=Fraction(1, 2)),
@@ -271,7 +275,7 @@ SAME = {
         0, among=Expression("(x > 1) IS NOT NULL", ("x",))
     ),
     "fractions alike": with_privacy(epsilon=Fraction(10, 10)),
-    "columns of an expression": a_release(),
+    "columns of an expression": build_release(),
 }
 
 
@@ -284,54 +288,54 @@ REGION = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
 PAY = Quantity("pay", Grid(Fraction(1, 2), 0, 20), 10)
 
 
-def perturbed(*columns: PerturbedColumn, **changes: object) -> Release:
+def perturb_release(*columns: PerturbedColumn, **changes: object) -> Release:
     """A release of one record-level table of these columns; by default of two."""
     chosen = columns or (PerturbedColumn("region", REGION), PerturbedColumn("pay", None, PAY))
     table = Perturb("rows", chosen, Fraction(1))
-    return replace(a_release(), perturbs=(replace(table, **changes),))
+    return replace(build_release(), perturbs=(replace(table, **changes),))
 
 
-def of_columns(region: dict[str, object], pay: dict[str, object] | None = None) -> Release:
+def load_columns(region: dict[str, object], pay: dict[str, object] | None = None) -> Release:
     """Changes of the two columns."""
-    first, second = perturbed().perturbs[0].columns
-    return perturbed(replace(first, **region), replace(second, **(pay or {})))
+    first, second = perturb_release().perturbs[0].columns
+    return perturb_release(replace(first, **region), replace(second, **(pay or {})))
 
 
 SECOND = Perturb("more", (PerturbedColumn("pay", None, PAY),), Fraction(1), number=1)
 PERTURBED = {
-    "none": a_release(),
-    "name": perturbed(name="other"),
-    "epsilon": perturbed(epsilon=Fraction(2)),
-    "the total": perturbed(epsilon=None),
-    "delta": perturbed(delta=Fraction(1, 10**6)),
-    "truth": perturbed(epsilon=None, truth=Fraction(3, 4)),
-    "column dropped": perturbed(PerturbedColumn("region", REGION)),
-    "order of columns": perturbed(*perturbed().perturbs[0].columns[::-1]),
-    "column name": of_columns({"name": "place"}),
-    "labels": of_columns({"group": replace(REGION, other="rest")}),
-    "null label": of_columns({"group": replace(REGION, null_label="s")}),
-    "no labels": of_columns({"group": None}),
-    "no number": of_columns({}, {"quantity": None}),
-    "number": of_columns({}, {"quantity": replace(PAY, column="wage")}),
-    "grid": of_columns({}, {"quantity": replace(PAY, grid=Grid(Fraction(1, 2), 0, 21))}),
-    "nulls": of_columns({}, {"quantity": replace(PAY, null_fill=9)}),
-    "mechanism": of_columns({"mechanism": Mechanism.SUBSET_SELECTION}),
-    "weight": of_columns({"weight": Fraction(2)}),
-    "weights": of_columns({"weight": Fraction(2)}, {"weight": Fraction(3)}),
-    "second table": replace(perturbed(), perturbs=(*perturbed().perturbs, SECOND)),
+    "none": build_release(),
+    "name": perturb_release(name="other"),
+    "epsilon": perturb_release(epsilon=Fraction(2)),
+    "the total": perturb_release(epsilon=None),
+    "delta": perturb_release(delta=Fraction(1, 10**6)),
+    "truth": perturb_release(epsilon=None, truth=Fraction(3, 4)),
+    "column dropped": perturb_release(PerturbedColumn("region", REGION)),
+    "order of columns": perturb_release(*perturb_release().perturbs[0].columns[::-1]),
+    "column name": load_columns({"name": "place"}),
+    "labels": load_columns({"group": replace(REGION, other="rest")}),
+    "null label": load_columns({"group": replace(REGION, null_label="s")}),
+    "no labels": load_columns({"group": None}),
+    "no number": load_columns({}, {"quantity": None}),
+    "number": load_columns({}, {"quantity": replace(PAY, column="wage")}),
+    "grid": load_columns({}, {"quantity": replace(PAY, grid=Grid(Fraction(1, 2), 0, 21))}),
+    "nulls": load_columns({}, {"quantity": replace(PAY, null_fill=9)}),
+    "mechanism": load_columns({"mechanism": Mechanism.SUBSET_SELECTION}),
+    "weight": load_columns({"weight": Fraction(2)}),
+    "weights": load_columns({"weight": Fraction(2)}, {"weight": Fraction(3)}),
+    "second table": replace(perturb_release(), perturbs=(*perturb_release().perturbs, SECOND)),
 }
 PERTURBED_SAME = {
-    "again": perturbed(),
-    "number": perturbed(number=7),
-    "who chose what stands for nulls": of_columns({}, {"null_chosen": True}),
-    "weights in the same ratio": of_columns({"weight": Fraction(5)}, {"weight": Fraction(5)}),
-    "mechanism as written": of_columns({"mechanism": Mechanism("auto")}),
+    "again": perturb_release(),
+    "number": perturb_release(number=7),
+    "who chose what stands for nulls": load_columns({}, {"null_chosen": True}),
+    "weights in the same ratio": load_columns({"weight": Fraction(5)}, {"weight": Fraction(5)}),
+    "mechanism as written": load_columns({"mechanism": Mechanism("auto")}),
 }
 
 
 @pytest.mark.parametrize("what", PERTURBED)
 def test_what_changes_a_table_of_records_changes_the_id(what: str) -> None:
-    assert run_id(PERTURBED[what]) != run_id(perturbed())
+    assert run_id(PERTURBED[what]) != run_id(perturb_release())
 
 
 def test_no_two_tables_of_records_share_an_id() -> None:
@@ -340,7 +344,7 @@ def test_no_two_tables_of_records_share_an_id() -> None:
 
 @pytest.mark.parametrize("what", PERTURBED_SAME)
 def test_what_leaves_a_table_of_records_alone_leaves_the_id(what: str) -> None:
-    assert run_id(PERTURBED_SAME[what]) == run_id(perturbed())
+    assert run_id(PERTURBED_SAME[what]) == run_id(perturb_release())
 
 
 def test_tables_of_records_have_no_order() -> None:
@@ -349,23 +353,29 @@ def test_tables_of_records_have_no_order() -> None:
 
 
 def test_a_table_of_records_keeps_its_id_between_versions() -> None:
-    assert run_id(perturbed()) == "e05e1e17640ef88b10398a22280038d1924735da318385f43521a1ae47768f1b"
+    assert (
+        run_id(perturb_release())
+        == "e05e1e17640ef88b10398a22280038d1924735da318385f43521a1ae47768f1b"
+    )
 
 
 def test_the_id_is_a_sha256_of_the_canonical_form() -> None:
-    release = a_release()
+    release = build_release()
     assert run_id(release) == hashlib.sha256(build_canonical_form(release).encode()).hexdigest()
-    assert run_id(release) == run_id(a_release())
+    assert run_id(release) == run_id(build_release())
 
 
 def test_the_id_of_a_release_never_changes_between_versions() -> None:
     # If this fails, everybody's next run would spend anew: only for a reason, with a new FORMAT.
-    assert run_id(a_release()) == "6fc3d64c4a9865cbccf8ee1f97c62c00e9903195166a55fb3fc02d9b3c1a04a1"
+    assert (
+        run_id(build_release())
+        == "6fc3d64c4a9865cbccf8ee1f97c62c00e9903195166a55fb3fc02d9b3c1a04a1"
+    )
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_changes_numbers_changes_the_id(what: str) -> None:
-    assert run_id(CHANGES[what]) != run_id(a_release())
+    assert run_id(CHANGES[what]) != run_id(build_release())
 
 
 def test_no_two_changes_share_an_id() -> None:
@@ -374,7 +384,7 @@ def test_no_two_changes_share_an_id() -> None:
 
 @pytest.mark.parametrize("what", SAME)
 def test_what_leaves_numbers_alone_leaves_the_id(what: str) -> None:
-    assert run_id(SAME[what]) == run_id(a_release())
+    assert run_id(SAME[what]) == run_id(build_release())
 
 
 def test_columns_read_by_an_expression_follow_from_its_text() -> None:
@@ -400,7 +410,7 @@ def test_what_a_name_says_of_delimiters_is_of_csv_alone() -> None:
 
 
 def test_each_attempt_at_new_noise_has_its_id() -> None:
-    release = a_release()
+    release = build_release()
     assert run_id(release, 0) == run_id(release)
     assert len({run_id(release, attempt) for attempt in range(4)}) == 4
 

@@ -67,7 +67,7 @@ def test_a_hundred_gaussian_counts_cost_less_than_half_of_their_sum(count: Terms
     assert found.is_within(CAPS)
 
 
-def by_hand(rho: Fraction, order: Fraction, delta: Fraction) -> mpmath.mpf:
+def compute_by_hand(rho: Fraction, order: Fraction, delta: Fraction) -> mpmath.mpf:
     """The conversion of Canonne, Kamath and Steinke 2020, Corollary 13, for one order."""
     r, a, d = (mpmath.mpf(x.numerator) / x.denominator for x in (rho, order, delta))
     return a * r + (mpmath.log(1 / d) - mpmath.log(a)) / (a - 1) + mpmath.log1p(-1 / a)
@@ -80,7 +80,8 @@ def test_a_composed_total_is_the_formula_rounded_up(count: Terms, runs: int) -> 
         weights = [((1 - MAIN) / len(ORDERS), order) for order in ORDERS]
         weights.append((MAIN, order_for(Fraction(10), MAIN * kept)))
         expected = min(
-            by_hand(runs * count.parts.rho, order, weight * kept) for weight, order in weights
+            compute_by_hand(runs * count.parts.rho, order, weight * kept)
+            for weight, order in weights
         )
         found = compute_least_total([count] * runs, CAPS).epsilon
         assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
@@ -191,7 +192,7 @@ def test_near_its_cap_a_total_is_that_of_the_order_made_for_the_cap() -> None:
     with mpmath.workdps(40):
         run = gaussian(ONE, DELTA / 10**4, Fraction(1, 100))
         order = order_for(Fraction(10), MAIN * DELTA * RESERVE)
-        expected = by_hand(140 * run.parts.rho, order, MAIN * DELTA * RESERVE)
+        expected = compute_by_hand(140 * run.parts.rho, order, MAIN * DELTA * RESERVE)
         found = compute_least_total([run] * 140, CAPS).epsilon
         assert 9 < expected < 10
         assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
@@ -253,7 +254,7 @@ some_caps = st.builds(
 )
 
 
-def sums(runs: Sequence[Terms]) -> Fraction:
+def sum_terms(runs: Sequence[Terms]) -> Fraction:
     return sum((run.loss.epsilon for run in runs), ZERO)
 
 
@@ -275,7 +276,7 @@ def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Terms], cap
         assert found.epsilon >= compute_least_total([run], caps).epsilon
     own = sum((run.parts.either for run in runs), ZERO)
     if not caps.delta or own <= caps.delta * (1 - RESERVE):
-        assert found.epsilon <= sums(runs)
+        assert found.epsilon <= sum_terms(runs)
 
 
 @settings(max_examples=examples(100), deadline=None)

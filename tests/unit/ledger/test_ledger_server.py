@@ -32,7 +32,7 @@ def sql(statement: str) -> None:
         connection.execute(statement)  # type: ignore[call-overload]
 
 
-def refused(place: str, code: str) -> str:
+def check_refused(place: str, code: str) -> str:
     with pytest.raises(Failure) as raised:
         charge(place, "b" * 64)
     assert raised.value.exit_code == 6
@@ -131,14 +131,14 @@ def test_a_server_that_was_set_back_is_noticed_by_the_witness(server: str, tmp_p
     witness = tmp_path / "TRIED_LEDGER.witness"
     assert witness.exists()
     sql("DROP SCHEMA dprelease CASCADE")
-    refused(server, "E613")
+    check_refused(server, "E613")
     kept = witness.read_bytes()
     witness.unlink()
     charge(server, "c" * 64)  # another chain
     witness.write_bytes(kept)
-    refused(server, "E613")
+    check_refused(server, "E613")
     witness.unlink()
-    refused(server, "E612")
+    check_refused(server, "E612")
     Ledger.renew_guard(server)
     charge(server, "d" * 64)
 
@@ -157,12 +157,12 @@ def test_what_can_not_be_reached_is_said_without_secrets(
     charge(server)
     right = os.environ["TRIED_LEDGER"]
     monkeypatch.setenv("TRIED_LEDGER", right.replace("a%20secret", "a%20wrong-secret"))
-    assert "can't be reached" in refused(server, "E621")
+    assert "can't be reached" in check_refused(server, "E621")
     for uri in (f"postgresql://u:hidden@/d?host={tmp_path}", "postgresql://u:hidden@[", "hidden"):
         monkeypatch.setenv("TRIED_LEDGER", uri)
-        assert "hidden" not in refused(server, "E621")
+        assert "hidden" not in check_refused(server, "E621")
     monkeypatch.delenv("TRIED_LEDGER")
-    assert "the environment variable is not set: TRIED_LEDGER" in refused(server, "E602")
+    assert "the environment variable is not set: TRIED_LEDGER" in check_refused(server, "E602")
 
 
 def test_a_user_without_rights_is_refused(server: str, postgres: Server) -> None:
@@ -175,14 +175,14 @@ def test_a_user_without_rights_is_refused(server: str, postgres: Server) -> None
     os.environ["TRIED_LEDGER"] = f"postgresql://{role}:x@/{as_owner.split('@/')[1]}"
     with Ledger.read(server) as book:
         assert book.verify().seq == 2
-    assert "does not allow it" in refused(server, "E602")
+    assert "does not allow it" in check_refused(server, "E602")
 
 
 def test_a_lock_is_waited_for_and_then_refused(server: str) -> None:
     charge(server)
     holder = ServerDatabase(server, 1)
     holder.begin()
-    assert "waited 1 s" in refused(server, "E601")
+    assert "waited 1 s" in check_refused(server, "E601")
     holder.roll_back()
     holder.close()
     charge(server, "b" * 64)
@@ -218,4 +218,4 @@ def test_without_the_driver_the_extra_is_named(
     import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    assert "dprelease[postgres]" in refused(server, "E602")
+    assert "dprelease[postgres]" in check_refused(server, "E602")

@@ -35,12 +35,12 @@ def pay(ledger: Ledger, number: int, caps: Caps = Caps()) -> Reservation:  # noq
     return ledger.charge(f"{number:064x}", "d", "r", ONE, caps, {})
 
 
-def said(path: str) -> dict[str, object]:
+def read_witness(path: str) -> dict[str, object]:
     found: dict[str, object] = json.loads(Path(f"{path}.witness").read_text(encoding="ascii"))
     return found
 
 
-def refused(path: str, witness: str | None = None) -> Failure:
+def check_refused(path: str, witness: str | None = None) -> Failure:
     """Every way to open it is refused, with something to do."""
     failures = []
     for act in (Ledger.open, Ledger.read, lambda *given: read_account(given[0], "d", 1, given[2])):
@@ -61,7 +61,7 @@ def test_it_follows_every_change(path: str) -> None:
         ):
             step()
             head = ledger.read_head()
-            assert said(path) == {
+            assert read_witness(path) == {
                 "schema": "dprelease/witness/1", "seq": head.seq, "hash": head.hash
             }  # fmt: skip
     assert stat.S_IMODE(os.stat(f"{path}.witness").st_mode) == 0o600
@@ -70,7 +70,7 @@ def test_it_follows_every_change(path: str) -> None:
 def test_an_empty_ledger_has_one_too(tmp_path: Path) -> None:
     path = str(tmp_path / "l")
     Ledger.open(path).close()
-    assert (said(path)["seq"], said(path)["hash"]) == (0, GENESIS)
+    assert (read_witness(path)["seq"], read_witness(path)["hash"]) == (0, GENESIS)
     os.unlink(path)  # nothing was in it
     Ledger.open(path).close()
 
@@ -83,7 +83,7 @@ def test_its_mode_and_a_link_to_it_are_kept(path: str, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         pay(ledger, 2)
     assert os.path.islink(f"{path}.witness")
-    assert said(path)["seq"] == 2
+    assert read_witness(path)["seq"] == 2
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o640
     assert sorted(os.listdir(tmp_path)) == ["elsewhere", "ledger.sqlite", "ledger.sqlite.witness"]
 
@@ -95,9 +95,9 @@ def test_a_ledger_ahead_of_it_is_fine_and_puts_it_right(path: str) -> None:
     Path(f"{path}.witness").write_bytes(old)
     with Ledger.read(path) as reader:
         assert reader.read_head().seq == 2
-    assert said(path)["seq"] == 1
+    assert read_witness(path)["seq"] == 1
     Ledger.open(path).close()
-    assert said(path)["seq"] == 2
+    assert read_witness(path)["seq"] == 2
 
 
 def test_an_older_copy_is_refused(path: str, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_older_copy_is_refused(path: str, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         pay(ledger, 2)
     shutil.copy(tmp_path / "old", path)
-    failure = refused(path)
+    failure = check_refused(path)
     assert failure.complaints[0].code == "E613"
     assert "entry 2, but the ledger ends with entry 1" in str(failure)
     assert f"dprelease budget verify {path} --against report.json" in str(failure)
@@ -121,18 +121,18 @@ def test_an_older_copy_that_was_charged_again_is_refused(path: str, tmp_path: Pa
         pay(forged, 3)
         pay(forged, 4)
     shutil.copy(tmp_path / "old", path)
-    assert "entry 2, but the ledger holds another" in str(refused(path))
+    assert "entry 2, but the ledger holds another" in str(check_refused(path))
 
 
 def test_a_missing_ledger_is_refused_and_none_is_made(path: str) -> None:
     os.unlink(path)
-    assert "records entry 1" in str(refused(path))
+    assert "records entry 1" in str(check_refused(path))
     assert not os.path.exists(path)
 
 
 def test_a_missing_witness_is_refused(path: str) -> None:
     os.unlink(f"{path}.witness")
-    failure = refused(path)
+    failure = check_refused(path)
     assert failure.complaints[0].code == "E612"
     assert f"dprelease budget witness {path}" in str(failure)
 
@@ -145,7 +145,7 @@ def test_a_missing_witness_is_refused(path: str) -> None:
 )  # fmt: skip
 def test_a_spoilt_witness_is_refused(path: str, content: bytes) -> None:
     Path(f"{path}.witness").write_bytes(content)
-    assert refused(path).complaints[0].code == "E612"
+    assert check_refused(path).complaints[0].code == "E612"
     assert Path(f"{path}.witness").read_bytes() == content
 
 
@@ -156,7 +156,7 @@ def test_a_witness_elsewhere(tmp_path: Path) -> None:
         pay(ledger, 1)
     assert sorted(os.listdir(tmp_path)) == ["far", "l"]
     assert read_account(path, "d", witness=place).spent_loss.epsilon == 1
-    assert refused(path).complaints[0].code == "E612"  # it is not beside the ledger
+    assert check_refused(path).complaints[0].code == "E612"  # it is not beside the ledger
 
 
 @pytest.mark.parametrize("what", ["no directory", "a directory"])
@@ -191,13 +191,13 @@ def test_after_the_charge_a_failure_is_free_to_repeat(
         assert not pay(ledger, 2, Caps(Fraction(2))).fresh
     assert sorted(os.listdir(os.path.dirname(path))) == ["ledger.sqlite", "ledger.sqlite.witness"]
     Ledger.open(path).close()
-    assert said(path)["seq"] == 2
+    assert read_witness(path)["seq"] == 2
 
 
 def test_a_refused_charge_leaves_it(path: str) -> None:
     with Ledger.open(path) as ledger, pytest.raises(Failure, match="E301"):
         pay(ledger, 2, Caps(Fraction(1)))
-    assert said(path)["seq"] == 1
+    assert read_witness(path)["seq"] == 1
 
 
 CHARGE = """

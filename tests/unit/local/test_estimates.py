@@ -8,7 +8,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
+from record_laws import (
+    ENDS,
+    answers,
+    build_labels_response,
+    build_step,
+    numeric,
+    sample,
+    tally_answers,
+    window,
+)
 
 from dprelease.local.estimation.answer_intervals import compute_window_variance
 from dprelease.local.estimation.estimates import compute_chances, estimate_all
@@ -43,7 +52,7 @@ def expectations(step: RecordStep, records: list[tuple[int, ...]]) -> dict[objec
             array(step, place, [answer for answer, _ in outcome[place::width]])
             for place in range(width)
         ]
-        found = estimate_all(step, tally_of(step, [columns]), ENDS)
+        found = estimate_all(step, tally_answers(step, [columns]), ENDS)
         values: dict[object, Fraction] = {}
         for each in found.shares:
             values |= {(each.column, i): one.value for i, one in enumerate(each.figures)}
@@ -59,8 +68,9 @@ def expectations(step: RecordStep, records: list[tuple[int, ...]]) -> dict[objec
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_shares_and_cross_tables_are_right_on_average(size: int) -> None:
-    step = step_of(
-        labelled("a", ["x", "y", "z"], KEEP, size), labelled("b", ["n", "y"], Fraction(7, 9))
+    step = build_step(
+        build_labels_response("a", ["x", "y", "z"], KEEP, size),
+        build_labels_response("b", ["n", "y"], Fraction(7, 9)),
     )
     records = [(0, 1), (2, 1)]
     found = expectations(step, records)
@@ -72,7 +82,10 @@ def test_shares_and_cross_tables_are_right_on_average(size: int) -> None:
 
 
 def test_records_without_a_label_are_spread_evenly() -> None:
-    step = step_of(labelled("a", ["x", "y", "z"], KEEP, 2), labelled("b", ["n", "y"], KEEP))
+    step = build_step(
+        build_labels_response("a", ["x", "y", "z"], KEEP, 2),
+        build_labels_response("b", ["n", "y"], KEEP),
+    )
     found = expectations(step, [(-1, 1), (0, -1)])
     assert [found["a", i] for i in range(3)] == [Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)]
     assert [found["b", i] for i in range(2)] == [Fraction(1, 4), Fraction(3, 4)]
@@ -80,12 +93,12 @@ def test_records_without_a_label_are_spread_evenly() -> None:
 
 
 def test_an_answer_that_is_usually_wrong_is_read_right() -> None:
-    step = step_of(labelled("a", ["x", "y"], Fraction(1, 8)))
+    step = build_step(build_labels_response("a", ["x", "y"], Fraction(1, 8)))
     assert expectations(step, [(0,), (0,)]) == {("a", 0): 1, ("a", 1): 0}
 
 
 def test_means_of_levels_are_right_on_average() -> None:
-    step = step_of(numeric("n", GRID, WINDOWS))
+    step = build_step(numeric("n", GRID, WINDOWS))
     for records in ([(-4,), (8,)], [(3,), (1,)], [(-3,), (7,)]):
         (mean,) = expectations(step, records).values()
         assert mean == Fraction(sum(k for (k,) in records), 2) * GRID.step
@@ -105,7 +118,7 @@ def test_the_largest_variance_of_levels_is_found() -> None:
 
 
 def test_a_mean_with_laplace_noise_is_the_mean_of_the_answers() -> None:
-    step = step_of(numeric("n", GRID, LaplaceLaw(Fraction(7))))
+    step = build_step(numeric("n", GRID, LaplaceLaw(Fraction(7))))
     tally = Tally(4, sums={"n": Fraction(10)})
     (mean,) = estimate_all(step, tally, ENDS).means
     assert mean.figure.value == Fraction(10, 4) / 4
@@ -113,12 +126,12 @@ def test_a_mean_with_laplace_noise_is_the_mean_of_the_answers() -> None:
 
 
 def test_nothing_is_estimated_of_no_records() -> None:
-    step = step_of(labelled("a", ["x", "y"], KEEP))
-    assert estimate_all(step, tally_of(step, []), ENDS).shares == ()
+    step = build_step(build_labels_response("a", ["x", "y"], KEEP))
+    assert estimate_all(step, tally_answers(step, []), ENDS).shares == ()
 
 
 def test_a_single_label_is_everybodys() -> None:
-    step = step_of(labelled("a", ["x"], Fraction(1)))
+    step = build_step(build_labels_response("a", ["x"], Fraction(1)))
     (found,) = estimate_all(step, Tally(5, {"a": (5,)}), ENDS).shares
     assert found.figures[0].value == 1
 
@@ -135,13 +148,14 @@ def test_a_law_that_tells_nothing_is_refused(law: SubsetLaw) -> None:
 def test_estimates_of_many_records_are_close() -> None:
     """A wrong debiasing would be off by many standard deviations."""
     rng = random.Random(5)
-    step = step_of(
-        labelled("a", ["x", "y", "z", "u"], Fraction(4, 5), 2), numeric("n", GRID, WINDOWS)
+    step = build_step(
+        build_labels_response("a", ["x", "y", "z", "u"], Fraction(4, 5), 2),
+        numeric("n", GRID, WINDOWS),
     )
     codes = [0] * 3000 + [1] * 1000
     values = [rng.randint(-4, 8) for _ in codes]
     columns = [sample(step.responses[0], codes, rng), sample(step.responses[1], values, rng)]
-    found = estimate_all(step, tally_of(step, [columns]), Fraction(999_999, 10**6))
+    found = estimate_all(step, tally_answers(step, [columns]), Fraction(999_999, 10**6))
     truth = (0.75, 0.25, 0, 0)
     for figure, share in zip(found.shares[0].figures, truth, strict=True):
         assert figure.lower <= share <= figure.upper

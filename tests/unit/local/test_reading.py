@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from record_laws import (
     ENDS,
-    file_of,
-    labelled,
+    build_labels_response,
+    build_step,
     numeric,
     read,
     sample,
-    step_of,
-    tally_of,
+    tally_answers,
     window,
+    write_answers,
 )
 
 from dprelease.errors import Failure
@@ -34,14 +34,14 @@ KEEP = Fraction(3, 4)
 ODD = ["=north", "'x", "a,b", 'say "no"', "", "two\nlines", "'=y", " edge "]
 WINDOWS = WindowLaw(window(4, 1, Fraction(3)), window(6, 2, Fraction(2)), KEEP)
 CENTS = Grid(Fraction(1, 100), -50, 15_000)
-STEP = step_of(
-    labelled("=odd", ODD, KEEP),
-    labelled("sets", ODD, KEEP, 3),
-    labelled("year", ["2020", "-5", "7"], KEEP, kind=ColumnType.INTEGER),
-    labelled("size", ["1", "2", "none"], KEEP, kind=ColumnType.INTEGER, null="none"),
-    labelled("u", ["false", "true"], KEEP, kind=ColumnType.BOOLEAN),
-    labelled("day", ["2020-01-31", "2021-12-01"], KEEP, kind=ColumnType.DATE),
-    labelled("at", ["2020-01-31 10:00:00", "2021-12-01 00:00:00.250000"], KEEP,
+STEP = build_step(
+    build_labels_response("=odd", ODD, KEEP),
+    build_labels_response("sets", ODD, KEEP, 3),
+    build_labels_response("year", ["2020", "-5", "7"], KEEP, kind=ColumnType.INTEGER),
+    build_labels_response("size", ["1", "2", "none"], KEEP, kind=ColumnType.INTEGER, null="none"),
+    build_labels_response("u", ["false", "true"], KEEP, kind=ColumnType.BOOLEAN),
+    build_labels_response("day", ["2020-01-31", "2021-12-01"], KEEP, kind=ColumnType.DATE),
+    build_labels_response("at", ["2020-01-31 10:00:00", "2021-12-01 00:00:00.250000"], KEEP,
              kind=ColumnType.TIMESTAMP),
     numeric("whole", Grid(Fraction(5), -3, 40), LaplaceLaw(Fraction(30))),
     numeric("cents", CENTS, LaplaceLaw(Fraction(3000))),
@@ -67,7 +67,7 @@ def columns_of(step: RecordStep) -> list[np.ndarray]:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_what_is_written_is_read_back(form: str) -> None:
     columns = columns_of(STEP)
-    found = list(read(STEP, file_of(STEP, columns, form), form))
+    found = list(read(STEP, write_answers(STEP, columns, form), form))
     (batch,) = found
     for response, was, now in zip(STEP.responses, columns, batch, strict=True):
         assert now.tolist() == was.tolist(), response.column.name
@@ -76,26 +76,30 @@ def test_what_is_written_is_read_back(form: str) -> None:
 def test_both_formats_tell_the_same() -> None:
     columns = columns_of(STEP)
     told = [
-        estimate_all(STEP, tally_of(STEP, read(STEP, file_of(STEP, columns, form), form)), ENDS)
+        estimate_all(
+            STEP, tally_answers(STEP, read(STEP, write_answers(STEP, columns, form), form)), ENDS
+        )
         for form in ("csv", "parquet")
     ]
-    assert told[0] == told[1] == estimate_all(STEP, tally_of(STEP, [columns]), ENDS)
+    assert told[0] == told[1] == estimate_all(STEP, tally_answers(STEP, [columns]), ENDS)
 
 
 def test_batches_are_as_good_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = columns_of(STEP)
-    whole = tally_of(STEP, [columns])
+    whole = tally_answers(STEP, [columns])
     monkeypatch.setattr(read_table, "BATCH", 17)
     for form in ("csv", "parquet"):
-        batches = list(read(STEP, file_of(STEP, columns, form), form))
+        batches = list(read(STEP, write_answers(STEP, columns, form), form))
         assert len(batches) == -(-ROWS // 17)
-        assert tally_of(STEP, batches) == whole
+        assert tally_answers(STEP, batches) == whole
 
 
 def test_cells_by_an_independent_reader() -> None:
     columns = columns_of(STEP)
-    lines = list(csv.DictReader(io.StringIO(file_of(STEP, columns, "csv").decode(), newline="")))
-    table = pq.read_table(pa.BufferReader(file_of(STEP, columns, "parquet")))
+    lines = list(
+        csv.DictReader(io.StringIO(write_answers(STEP, columns, "csv").decode(), newline=""))
+    )
+    table = pq.read_table(pa.BufferReader(write_answers(STEP, columns, "parquet")))
     assert [str(each) for each in table.schema.types] == [
         "string", "string", "int64", "string", "bool", "date32[day]", "timestamp[us]",
         "int64", "double", "decimal128(38, 9)", "double", "int64",
@@ -120,7 +124,7 @@ def test_cells_by_an_independent_reader() -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_table_without_records(form: str) -> None:
     none = [each[:0] for each in columns_of(STEP)]
-    assert tally_of(STEP, read(STEP, file_of(STEP, none, form), form)).rows == 0
+    assert tally_answers(STEP, read(STEP, write_answers(STEP, none, form), form)).rows == 0
 
 
 def test_a_separator_stands_in_no_label_and_begins_no_formula() -> None:
@@ -144,9 +148,9 @@ def test_numbers_too_large_for_a_table_are_refused() -> None:
 
 # --- hostile and damaged tables ------------------------------------------------------------------
 
-SMALL = step_of(
-    labelled("a", ["x", "y"], KEEP),
-    labelled("s", ["x", "y", "z"], KEEP, 2),
+SMALL = build_step(
+    build_labels_response("a", ["x", "y"], KEEP),
+    build_labels_response("s", ["x", "y", "z"], KEEP, 2),
     numeric("n", Grid(Fraction(1, 100), 0, 100), LaplaceLaw(Fraction(5))),
     numeric("l", Grid(Fraction(1), 0, 100), WindowLaw(window(2, 1, Fraction(4)))),
 )

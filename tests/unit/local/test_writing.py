@@ -15,7 +15,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
-from record_laws import labelled, numeric, step_of
+from record_laws import build_labels_response, build_step, numeric
 
 from dprelease.files.prefetch import read_ahead
 from dprelease.local.store.answer_cells import LabelCells, choose_cells, describe_table
@@ -44,7 +44,7 @@ SURE = Fraction(3, 4)
 def with_labels(
     labels: tuple[str, ...], size: int, kind: ColumnType = ColumnType.STRING
 ) -> Response:
-    return labelled(f"g{size}", labels, SURE, size, kind)
+    return build_labels_response(f"g{size}", labels, SURE, size, kind)
 
 
 def on_grid(name: str, step: Fraction, law: LaplaceLaw | WindowLaw) -> Response:
@@ -93,7 +93,7 @@ def noisy(response: Response, rows: int, start: int) -> np.ndarray:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("name", STEPS)
 def test_written_and_read_back(name: str, form: str) -> None:
-    step = step_of(*STEPS[name])
+    step = build_step(*STEPS[name])
     batches = [
         tuple(noisy(each, rows, start) for each in step.responses)
         for start, rows in ((0, 70), (70, 1), (71, 129))
@@ -115,7 +115,7 @@ def test_written_and_read_back(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_batches_make_no_difference(form: str) -> None:
-    step = step_of(*STEPS["together"])
+    step = build_step(*STEPS["together"])
     whole = tuple(noisy(each, 300, 0) for each in step.responses)
     parts = [tuple(column[at : at + 60] for column in whole) for at in range(0, 300, 60)]
     files = []
@@ -127,7 +127,7 @@ def test_batches_make_no_difference(form: str) -> None:
 
 
 def test_ordinary_readers_read_it() -> None:
-    step = step_of(*STEPS["together"])
+    step = build_step(*STEPS["together"])
     whole = tuple(noisy(each, 50, 0) for each in step.responses)
     tables = []
     for form in ("csv", "parquet"):

@@ -51,7 +51,7 @@ def key(name: str, values: list[str], kind: ColumnType) -> OutputColumn:
     return OutputColumn(name, "key", values, f"The {name}.", type=kind)
 
 
-def a_table(name: str = "by_region") -> OutputTable:
+def build_table(name: str = "by_region") -> OutputTable:
     return OutputTable(
         name,
         (
@@ -68,13 +68,13 @@ def a_table(name: str = "by_region") -> OutputTable:
     )
 
 
-def described(*tables: WrittenTable, **about: str) -> dict[str, Any]:
+def describe(*tables: WrittenTable, **about: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(write_datapackage(release(**about), tables, OTHERS, TYPES))
     return found
 
 
 def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
-    written = [write_table(a_table(), "csv"), write_table(a_table("Again!"), "csv")]
+    written = [write_table(build_table(), "csv"), write_table(build_table("Again!"), "csv")]
     files = {each.file: each.content for each in written} | OTHERS
     made = write_datapackage(
         release(title="Pay", purpose="Report", curator="Agency"),
@@ -91,7 +91,7 @@ def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
 
 
 def test_frictionless_sees_a_changed_file(tmp_path: Path) -> None:
-    written = write_table(a_table(), "csv")
+    written = write_table(build_table(), "csv")
     (tmp_path / written.file).write_bytes(written.content.replace(b"-4", b"-5"))
     for name, content in OTHERS.items():
         (tmp_path / name).write_bytes(content)
@@ -103,7 +103,7 @@ def test_frictionless_sees_a_changed_file(tmp_path: Path) -> None:
 
 
 def test_a_parquet_package_has_a_valid_descriptor() -> None:
-    made = described(write_table(a_table(), "parquet"))
+    made = describe(write_table(build_table(), "parquet"))
     assert frictionless.Package.validate_descriptor(made).valid
     resource = made["resources"][0]
     assert resource["path"] == "by_region.parquet"
@@ -112,14 +112,14 @@ def test_a_parquet_package_has_a_valid_descriptor() -> None:
 
 
 def test_a_parquet_file_says_of_its_columns_what_the_package_says() -> None:
-    written = write_table(a_table(), "parquet")
+    written = write_table(build_table(), "parquet")
     metadata = pq.read_schema(io.BytesIO(written.content)).metadata
-    assert json.loads(metadata[b"table_schema"]) == described(written)["resources"][0]["schema"]
+    assert json.loads(metadata[b"table_schema"]) == describe(written)["resources"][0]["schema"]
 
 
 def test_files_are_hashed_and_typed() -> None:
-    written = write_table(a_table(), "csv")
-    table, report, text = described(written)["resources"]
+    written = write_table(build_table(), "csv")
+    table, report, text = describe(written)["resources"]
     assert table["hash"] == f"sha256:{hashlib.sha256(written.content).hexdigest()}"
     assert table["bytes"] == len(written.content)
     assert (table["mediatype"], report["mediatype"]) == ("text/csv", "application/json")
@@ -131,7 +131,7 @@ def test_files_are_hashed_and_typed() -> None:
 
 
 def test_fields_have_types_and_descriptions() -> None:
-    schema = described(write_table(a_table(), "csv"))["resources"][0]["schema"]
+    schema = describe(write_table(build_table(), "csv"))["resources"][0]["schema"]
     kinds = {each["name"]: each["type"] for each in schema["fields"]}
     assert kinds == {
         "region": "string",
@@ -149,7 +149,7 @@ def test_fields_have_types_and_descriptions() -> None:
 
 def test_escaped_columns_say_so_in_csv_only() -> None:
     for format_, noted in (("csv", True), ("parquet", False)):
-        fields = described(write_table(a_table(), format_))["resources"][0]["schema"]["fields"]
+        fields = describe(write_table(build_table(), format_))["resources"][0]["schema"]["fields"]
         assert fields[0]["description"].endswith(ESCAPE_NOTE) is noted
         assert not fields[1]["description"].endswith(ESCAPE_NOTE)
 
@@ -164,18 +164,18 @@ def test_escaped_columns_say_so_in_csv_only() -> None:
 )
 def test_timestamps_state_their_pattern(labels: list[str], pattern: str) -> None:
     table = OutputTable("t", (key("at", labels, ColumnType.TIMESTAMP),))
-    field = described(write_table(table, "csv"))["resources"][0]["schema"]["fields"][0]
+    field = describe(write_table(table, "csv"))["resources"][0]["schema"]["fields"][0]
     assert field["format"] == pattern
 
 
 def test_a_key_that_may_be_missing_is_no_primary_key() -> None:
     table = OutputTable("t", (key("k", ["", "a"], ColumnType.STRING),))
-    assert "primaryKey" not in described(write_table(table, "csv"))["resources"][0]["schema"]
+    assert "primaryKey" not in describe(write_table(table, "csv"))["resources"][0]["schema"]
 
 
 def test_names_are_those_the_standard_allows() -> None:
     tables = [write_table(OutputTable(name, ()), "csv") for name in ("A b", "a-b", "ü")]
-    made = described(*tables)
+    made = describe(*tables)
     assert made["name"] == "pay_2026"
     names = [each["name"] for each in made["resources"]]
     assert names == ["a-b", "a-b-2", "release", "report.json", "report.md"]
@@ -190,14 +190,14 @@ def test_names_are_those_the_standard_allows() -> None:
     ],
 )
 def test_who_publishes(contact: str, more: dict[str, str]) -> None:
-    made = described(curator="Agency", contact=contact)
+    made = describe(curator="Agency", contact=contact)
     assert made["contributors"] == [{"title": "Agency", "role": "publisher", **more}]
     assert frictionless.Package.validate_descriptor(made).valid
 
 
 def test_texts_are_optional_and_bytes_repeat() -> None:
-    written = [write_table(a_table(), "csv")]
-    made = described(*written)
+    written = [write_table(build_table(), "csv")]
+    made = describe(*written)
     assert not {"title", "description", "contributors"} & made.keys()
     assert made["generator"] == "dprelease"
     first, second = (write_datapackage(release(), written, OTHERS, TYPES) for _ in range(2))

@@ -20,7 +20,7 @@ def column(kind: str, values: list[object], **more: object) -> OutputColumn:
     return OutputColumn("c", kind, values, "What it is.", **more)
 
 
-def typed(made: OutputColumn) -> tuple[pa.DataType, list[object]]:
+def type_values(made: OutputColumn) -> tuple[pa.DataType, list[object]]:
     found = to_arrow(OutputTable("t", (made,))).column("c")
     return found.type, found.to_pylist()
 
@@ -46,7 +46,7 @@ KEYS = [
 def test_keys(
     kind: ColumnType, labels: list[object], expected: pa.DataType, values: list[object]
 ) -> None:
-    assert typed(column("key", labels, type=kind)) == (expected, values)
+    assert type_values(column("key", labels, type=kind)) == (expected, values)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_keys(
     ],
 )
 def test_integers(values: list[object], expected: pa.DataType) -> None:
-    found, read = typed(column("integer", values))
+    found, read = type_values(column("integer", values))
     assert found == expected
     assert [each if each is None else int(Decimal(each)) for each in read] == values
 
@@ -69,7 +69,7 @@ def test_integers(values: list[object], expected: pa.DataType) -> None:
 def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
     values = [33, 10, 0, None, 10**27]
     made = column("number", values, decimals=2)
-    kind, found = typed(made)
+    kind, found = type_values(made)
     printed = write_csv(OutputTable("t", (made,))).decode().split()[1:]
     assert kind == pa.float64()
     assert found == [0.33, 0.1, 0.0, None, 1e25]
@@ -89,7 +89,7 @@ def test_a_text_among_numbers_is_a_mistake() -> None:
         write_parquet(OutputTable("t", (column("number", ["x"]),)))
 
 
-def a_table() -> OutputTable:
+def build_table() -> OutputTable:
     return OutputTable(
         "by_region",
         (
@@ -102,17 +102,17 @@ def a_table() -> OutputTable:
 
 
 def test_the_file_holds_what_arrow_shows() -> None:
-    written = write_table(a_table(), "parquet")
+    written = write_table(build_table(), "parquet")
     assert written.file == "by_region.parquet"
-    assert pq.read_table(io.BytesIO(written.content)).equals(to_arrow(a_table()))
+    assert pq.read_table(io.BytesIO(written.content)).equals(to_arrow(build_table()))
 
 
 def test_the_same_table_gives_the_same_bytes() -> None:
-    assert write_parquet(a_table()) == write_parquet(a_table())
+    assert write_parquet(build_table()) == write_parquet(build_table())
 
 
 def test_metadata_is_names_and_descriptions_only() -> None:
-    content = write_parquet(a_table())
+    content = write_parquet(build_table())
     schema = pq.read_schema(io.BytesIO(content))
     texts = dict(schema.metadata)
     described = json.loads(texts.pop(b"table_schema"))
@@ -131,7 +131,7 @@ def test_metadata_is_names_and_descriptions_only() -> None:
 
 
 def test_no_dictionaries() -> None:
-    meta = pq.read_metadata(io.BytesIO(write_parquet(a_table())))
+    meta = pq.read_metadata(io.BytesIO(write_parquet(build_table())))
     chunks = [meta.row_group(0).column(at) for at in range(meta.num_columns)]
     assert not any(each.has_dictionary_page for each in chunks)
     assert meta.num_rows == 2

@@ -40,7 +40,7 @@ SECOND = {
 }
 
 
-def contents(directory: Path) -> dict[str, bytes]:
+def read_contents(directory: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in directory.iterdir()}
 
 
@@ -49,7 +49,7 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "out" / "pay-2026"
 
 
-def refusal(act: Callable[[], object], code: ExitCode = ExitCode.AFTER_CHARGE) -> str:
+def find_refusal(act: Callable[[], object], code: ExitCode = ExitCode.AFTER_CHARGE) -> str:
     with pytest.raises(Failure) as refused:
         act()
     assert refused.value.exit_code is code
@@ -61,7 +61,7 @@ def refusal(act: Callable[[], object], code: ExitCode = ExitCode.AFTER_CHARGE) -
 
 def test_a_new_directory_with_its_parents(target: Path) -> None:
     hashes = publish(str(target), FIRST)
-    assert contents(target) == FIRST
+    assert read_contents(target) == FIRST
     assert os.listdir(target.parent) == ["pay-2026"]
     assert hashes == {name: hashlib.sha256(each).hexdigest() for name, each in FIRST.items()}
 
@@ -91,7 +91,7 @@ def test_an_update_replaces_what_changed_and_removes_what_is_stale(target: Path)
     publish(str(target), FIRST)
     report = (target / "report.md").stat().st_ino
     publish(str(target), SECOND)
-    assert contents(target) == SECOND
+    assert read_contents(target) == SECOND
     assert (target / "report.md").stat().st_ino == report
 
 
@@ -118,28 +118,28 @@ def test_files_of_others_stay(target: Path) -> None:
     assert sorted(os.listdir(target)) == sorted([*SECOND, "notes.txt", "sub"])
 
 
-def charts(*names: str) -> dict[str, bytes]:
+def list_charts(*names: str) -> dict[str, bytes]:
     files = {f"figures/{name}.vl.json": b"{}" for name in names}
     return {**FIRST, **files, "datapackage.json": package(*FIRST, *files)}
 
 
-def tree(directory: Path) -> dict[str, bytes]:
+def read_tree(directory: Path) -> dict[str, bytes]:
     files = (each for each in directory.rglob("*") if each.is_file())
     return {each.relative_to(directory).as_posix(): each.read_bytes() for each in files}
 
 
 def test_charts_stand_in_a_folder_that_comes_and_goes_with_them(target: Path) -> None:
-    publish(str(target), charts("a", "b"))
-    assert tree(target) == charts("a", "b")
-    publish(str(target), charts("b", "c"))
-    assert tree(target) == charts("b", "c")
+    publish(str(target), list_charts("a", "b"))
+    assert read_tree(target) == list_charts("a", "b")
+    publish(str(target), list_charts("b", "c"))
+    assert read_tree(target) == list_charts("b", "c")
     publish(str(target), FIRST)
-    assert contents(target) == FIRST
-    publish(str(target), charts("a"))
-    assert tree(target) == charts("a")
+    assert read_contents(target) == FIRST
+    publish(str(target), list_charts("a"))
+    assert read_tree(target) == list_charts("a")
     (target / "figures" / "notes.txt").write_bytes(b"mine")
     publish(str(target), FIRST)
-    assert tree(target) == {**FIRST, "figures/notes.txt": b"mine"}
+    assert read_tree(target) == {**FIRST, "figures/notes.txt": b"mine"}
 
 
 def test_charts_of_another_release_take_the_place_of_its_charts(target: Path) -> None:
@@ -154,10 +154,10 @@ def test_a_chart_of_others_is_not_overwritten(target: Path) -> None:
     publish(str(target), FIRST)
     (target / "figures").mkdir()
     (target / "figures" / "a.vl.json").write_bytes(b"mine")
-    assert "E805" in refusal(lambda: publish(str(target), charts("a")))
-    assert tree(target) == {**FIRST, "figures/a.vl.json": b"mine"}
-    assert "E803" in refusal(lambda: publish(str(target), charts("../a")))
-    assert "E803" in refusal(lambda: publish(str(target), {"other/a.vl.json": b""}))
+    assert "E805" in find_refusal(lambda: publish(str(target), list_charts("a")))
+    assert read_tree(target) == {**FIRST, "figures/a.vl.json": b"mine"}
+    assert "E803" in find_refusal(lambda: publish(str(target), list_charts("../a")))
+    assert "E803" in find_refusal(lambda: publish(str(target), {"other/a.vl.json": b""}))
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
@@ -166,16 +166,16 @@ def test_the_folder_of_charts_is_a_folder_of_the_target(target: Path, kind: str)
     elsewhere = target.parent.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "a.vl.json").write_bytes(b"{}")
-    publish(str(target), charts("a"))
+    publish(str(target), list_charts("a"))
     (target / "figures" / "a.vl.json").unlink()
     (target / "figures").rmdir()
     if kind == "link":
         (target / "figures").symlink_to(elsewhere)
     else:
         (target / "figures").write_bytes(b"mine")
-    for files in (FIRST, charts("b")):
-        assert "E805" in refusal(lambda files=files: publish(str(target), files))
-        assert "E805" in refusal(
+    for files in (FIRST, list_charts("b")):
+        assert "E805" in find_refusal(lambda files=files: publish(str(target), files))
+        assert "E805" in find_refusal(
             lambda files=files: check_target(str(target), files), ExitCode.SPEC
         )
     assert (elsewhere / "a.vl.json").read_bytes() == b"{}"
@@ -185,9 +185,9 @@ def test_the_folder_of_charts_is_a_folder_of_the_target(target: Path, kind: str)
 def test_a_file_of_others_is_not_overwritten(target: Path, name: str) -> None:
     target.mkdir(parents=True)
     (target / name).write_bytes(b"mine")
-    assert "E805" in refusal(lambda: publish(str(target), FIRST))
-    assert "E805" in refusal(lambda: check_target(str(target), FIRST), ExitCode.SPEC)
-    assert contents(target) == {name: b"mine"}
+    assert "E805" in find_refusal(lambda: publish(str(target), FIRST))
+    assert "E805" in find_refusal(lambda: check_target(str(target), FIRST), ExitCode.SPEC)
+    assert read_contents(target) == {name: b"mine"}
     check_target(str(target), ["other.csv"])
 
 
@@ -196,8 +196,8 @@ def test_a_descriptor_of_another_tool_marks_nothing_as_ours(target: Path) -> Non
     other = json.dumps({"generator": "x", "resources": [{"path": "a.csv"}]}).encode()
     (target / "a.csv").write_bytes(b"mine")
     (target / "datapackage.json").write_bytes(other)
-    refusal(lambda: publish(str(target), FIRST))
-    assert contents(target) == {"a.csv": b"mine", "datapackage.json": other}
+    find_refusal(lambda: publish(str(target), FIRST))
+    assert read_contents(target) == {"a.csv": b"mine", "datapackage.json": other}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_descriptor_of_another_tool_marks_nothing_as_ours(target: Path) -> Non
 def test_a_broken_descriptor_marks_nothing_as_ours(target: Path, bad: bytes) -> None:
     target.mkdir(parents=True)
     (target / "datapackage.json").write_bytes(bad)
-    assert "E805" in refusal(lambda: publish(str(target), FIRST))
+    assert "E805" in find_refusal(lambda: publish(str(target), FIRST))
 
 
 def test_a_descriptor_can_not_make_us_remove_elsewhere(target: Path) -> None:
@@ -240,8 +240,8 @@ def test_what_is_no_plain_file_is_not_replaced(target: Path, make: str) -> None:
         (target / "a.csv").symlink_to(secret)
     else:
         (target / "a.csv").mkdir()
-    refusal(lambda: publish(str(target), SECOND))
-    refusal(lambda: check_target(str(target), SECOND), ExitCode.SPEC)
+    find_refusal(lambda: publish(str(target), SECOND))
+    find_refusal(lambda: check_target(str(target), SECOND), ExitCode.SPEC)
     assert secret.read_bytes() == b"s"
     assert (target / "b.csv").exists()
 
@@ -250,8 +250,8 @@ def test_what_is_no_plain_file_is_not_replaced(target: Path, make: str) -> None:
     "name", ["", ".", "..", "a/b", "/a", "..\\a", ".hidden", "a\0b", "a\nb", "x" * 256]
 )
 def test_names_that_are_no_file_names(target: Path, name: str) -> None:
-    assert "E803" in refusal(lambda: publish(str(target), {name: b""}))
-    assert "E803" in refusal(lambda: check_target(str(target), [name]), ExitCode.SPEC)
+    assert "E803" in find_refusal(lambda: publish(str(target), {name: b""}))
+    assert "E803" in find_refusal(lambda: check_target(str(target), [name]), ExitCode.SPEC)
     assert not target.parent.exists()
 
 
@@ -266,8 +266,8 @@ def places(tmp_path: Path) -> Iterator[Path]:
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
     for place in places(tmp_path):
-        assert "E801" in refusal(lambda at=place: publish(str(at), FIRST))
-        assert "E801" in refusal(lambda at=place: check_target(str(at)), ExitCode.SPEC)
+        assert "E801" in find_refusal(lambda at=place: publish(str(at), FIRST))
+        assert "E801" in find_refusal(lambda at=place: check_target(str(at)), ExitCode.SPEC)
     assert sorted(os.listdir(tmp_path)) == ["dangling", "file", "link", "real"]
     assert os.listdir(tmp_path / "real") == []
 
@@ -277,7 +277,7 @@ def test_checking_leaves_nothing_behind(target: Path) -> None:
     assert not target.parent.exists()
     publish(str(target), FIRST)
     check_target(str(target), SECOND)
-    assert contents(target) == FIRST
+    assert read_contents(target) == FIRST
 
 
 # argv: directory, step at which to be killed (0: never), names to publish. Says how many steps
@@ -328,9 +328,9 @@ def test_killed_at_any_step_there_is_all_or_nothing(tmp_path: Path) -> None:
         if at % 2:  # with and without parents to be made
             base.mkdir()
         assert child(target, at, "FIRST") is None
-        assert not target.exists() or contents(target) == FIRST
+        assert not target.exists() or read_contents(target) == FIRST
         publish(str(target), FIRST)
-        assert contents(target) == FIRST
+        assert read_contents(target) == FIRST
         assert os.listdir(base) == ["out"]
     assert [each for each in os.listdir(tmp_path) if each.startswith(".")] == []
 
@@ -345,7 +345,7 @@ def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None
         publish(str(target), FIRST)
         (target / "notes.txt").write_bytes(b"mine")
         assert child(target, at, "SECOND") is None
-        found = contents_of_files(target)
+        found = read_files(target)
         for name, content in found.items():
             marker = name == "datapackage.json" and content == write_marker(SECOND[name])
             assert marker or content in (FIRST.get(name), SECOND.get(name), b"mine")
@@ -365,7 +365,7 @@ def is_whole(target: Path) -> bool:
     if b"under_way" not in (target / "datapackage.json").read_bytes():
         check_whole(str(target))
         return True
-    assert "E017" in refusal(lambda: check_whole(str(target)), ExitCode.SPEC)
+    assert "E017" in find_refusal(lambda: check_whole(str(target)), ExitCode.SPEC)
     return False
 
 
@@ -379,10 +379,10 @@ def test_killed_before_there_was_a_descriptor_the_files_are_still_ours(tmp_path:
         assert child(target, at, "FIRST") is None
         check_target(str(target), SECOND)
         publish(str(target), SECOND)
-        assert contents(target) == SECOND
+        assert read_contents(target) == SECOND
 
 
-def contents_of_files(directory: Path) -> dict[str, bytes]:
+def read_files(directory: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in directory.iterdir() if each.is_file()}
 
 
@@ -407,14 +407,14 @@ def test_a_full_disk_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         publish(str(target), FIRST)
         full_at = at
         steps.clear()
-        said = refusal(lambda at=target: publish(str(at), SECOND))
+        said = find_refusal(lambda at=target: publish(str(at), SECOND))
         assert "E802" in said
         assert "No space left" in said
         check_target(str(target), SECOND)
         found = {each for each in os.listdir(target) if not each.startswith(".dprelease-")}
         assert found <= {*FIRST, *SECOND}
         publish(str(target), SECOND)
-        assert contents(target) == SECOND
+        assert read_contents(target) == SECOND
 
 
 def test_a_really_full_disk(tmp_path: Path) -> None:
@@ -461,7 +461,7 @@ def test_several_processes_publish_one_release(tmp_path: Path) -> None:
         each.stdin.write("go\n")
         each.stdin.flush()
     assert [each.communicate(timeout=60)[1] for each in started] == [""] * 6
-    assert contents(target) == FIRST
+    assert read_contents(target) == FIRST
     assert os.listdir(tmp_path) == ["out"]
 
 
@@ -473,7 +473,7 @@ def test_no_room_is_no_mistake_of_the_spec(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "mkdir", mkdir)
-    said = refusal(lambda: check_target(str(target)), ExitCode.LEDGER)
+    said = find_refusal(lambda: check_target(str(target)), ExitCode.LEDGER)
     assert "E802" in said
     assert os.strerror(number) in said
     assert "charged nothing" in said

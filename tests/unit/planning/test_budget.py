@@ -24,7 +24,7 @@ BASE: dict[str, Any] = {
 }
 
 
-def planned(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePlan:
+def plan_queries(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePlan:
     named = [
         {"name": f"q{i}", "statistic": "count", "by": ["g"], **_other_rows(i)} | query
         for i, query in enumerate(queries)
@@ -42,103 +42,103 @@ def _other_rows(place: int) -> dict[str, str]:
     return {"where": f"x >= {place}"} if place else {}
 
 
-def epsilons(made: ReleasePlan) -> list[Fraction]:
+def list_epsilons(made: ReleasePlan) -> list[Fraction]:
     return [step.loss.epsilon for step in made.steps]
 
 
-def families(made: ReleasePlan) -> set[str]:
+def list_families(made: ReleasePlan) -> set[str]:
     return {str(step.noise.family) for step in made.steps}
 
 
 def test_explicit_epsilons_are_exact_and_add_up() -> None:
-    made = planned({"epsilon": "0.3"} | {"epsilon": 0.3}, {"epsilon": 0.1}, {"epsilon": 0.2})
-    assert epsilons(made) == [Fraction(1, 10), Fraction(1, 5)]
+    made = plan_queries({"epsilon": "0.3"} | {"epsilon": 0.3}, {"epsilon": 0.1}, {"epsilon": 0.2})
+    assert list_epsilons(made) == [Fraction(1, 10), Fraction(1, 5)]
     assert made.epsilon == Fraction(3, 10)
     assert [step.noise.parameter for step in made.steps] == [10, 5]
 
 
 def test_weights_share_what_is_left_for_the_least_weighted_variance() -> None:
-    made = planned({"epsilon": 1}, {"epsilon": 0.25}, {"weight": 1}, {"weight": 8})
-    assert epsilons(made) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    made = plan_queries({"epsilon": 1}, {"epsilon": 0.25}, {"weight": 1}, {"weight": 8})
+    assert list_epsilons(made) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
     assert made.epsilon == 1
 
 
 def test_golden_shares() -> None:
     weights = [{"weight": 1}, {"weight": 4}, {"weight": 100}]
-    pure = [float(each) for each in epsilons(planned({"epsilon": 1}, *weights))]
+    pure = [float(each) for each in list_epsilons(plan_queries({"epsilon": 1}, *weights))]
     assert pure == pytest.approx([0.13833191, 0.21958822, 0.64207986], abs=1e-8)
     sums = {"statistic": "sum", "column": "x", "mechanism": "gaussian"}
-    made = planned({"rho": 1, "delta": 1e-6}, *[each | sums for each in weights])
+    made = plan_queries({"rho": 1, "delta": 1e-6}, *[each | sums for each in weights])
     rhos = [float(step.loss.rho or 0) for step in made.steps]
     assert rhos == pytest.approx([1 / 13, 2 / 13, 10 / 13], rel=1e-3)
 
 
 def test_eleven_tenths_do_not_fit_into_one_but_ten_do() -> None:
-    made = planned({"epsilon": 1}, *[{"epsilon": 0.1}] * 10)
+    made = plan_queries({"epsilon": 1}, *[{"epsilon": 0.1}] * 10)
     assert made.epsilon == 1
     with pytest.raises(Failure) as caught:
-        planned({"epsilon": 1}, *[{"epsilon": 0.1}] * 11)
+        plan_queries({"epsilon": 1}, *[{"epsilon": 0.1}] * 11)
     assert caught.value.exit_code == ExitCode.SPEC
     assert caught.value.complaints[0].code == "E311"
 
 
 def test_nothing_left_for_a_weight_is_said() -> None:
     with pytest.raises(Failure) as caught:
-        planned({"epsilon": 1}, {"epsilon": 1}, {})
+        plan_queries({"epsilon": 1}, {"epsilon": 1}, {})
     assert caught.value.complaints[0].code == "E312"
 
 
 def test_the_total_may_be_left_out() -> None:
-    assert planned({}, {"epsilon": 0.5}, {"epsilon": 0.25}).epsilon == Fraction(3, 4)
+    assert plan_queries({}, {"epsilon": 0.5}, {"epsilon": 0.25}).epsilon == Fraction(3, 4)
 
 
 def test_many_queries_take_gaussian_noise_when_a_delta_allows_it() -> None:
-    few = planned({"epsilon": 1, "delta": 1e-6}, {})
-    many = planned({"epsilon": 1, "delta": 1e-6}, *[{}] * 30)
-    assert families(few) == {"laplace"}
-    assert families(many) == {"gaussian"}
+    few = plan_queries({"epsilon": 1, "delta": 1e-6}, {})
+    many = plan_queries({"epsilon": 1, "delta": 1e-6}, *[{}] * 30)
+    assert list_families(few) == {"laplace"}
+    assert list_families(many) == {"gaussian"}
     assert Fraction(999, 1000) < many.epsilon <= 1
     assert many.delta == Fraction(1, 10**6)
 
 
 def test_pure_accounting_never_uses_delta() -> None:
-    made = planned({"epsilon": 1, "delta": 1e-6, "accounting": "pure"}, *[{}] * 30)
-    assert families(made) == {"laplace"}
+    made = plan_queries({"epsilon": 1, "delta": 1e-6, "accounting": "pure"}, *[{}] * 30)
+    assert list_families(made) == {"laplace"}
     assert made.delta == 0
 
 
 def test_a_lone_gaussian_is_calibrated_exactly_for_the_discrete_law() -> None:
-    made = planned({"epsilon": 1, "delta": 1e-5}, {"mechanism": "gaussian", "by": []})
+    made = plan_queries({"epsilon": 1, "delta": 1e-5}, {"mechanism": "gaussian", "by": []})
     assert made.steps[0].noise.family is NoiseFamily.GAUSSIAN
     assert made.steps[0].noise.parameter == 14
 
 
 def test_forced_laplace_among_gaussians_stays_within_the_total() -> None:
-    made = planned(
+    made = plan_queries(
         {"epsilon": 1, "delta": 1e-6}, *[{}] * 20, {"mechanism": "laplace"}, {"epsilon": 0.1}
     )
-    assert families(made) == {"gaussian", "laplace"}
+    assert list_families(made) == {"gaussian", "laplace"}
     assert Fraction(99, 100) < made.epsilon <= 1
 
 
 def test_many_laplace_queries_compose_numerically_when_it_gives_more() -> None:
-    made = planned({"epsilon": 1, "delta": 1e-6}, *[{"mechanism": "laplace"}] * 200)
-    assert families(made) == {"laplace"}
-    assert sum(epsilons(made)) > 1
+    made = plan_queries({"epsilon": 1, "delta": 1e-6}, *[{"mechanism": "laplace"}] * 200)
+    assert list_families(made) == {"laplace"}
+    assert sum(list_epsilons(made)) > 1
     assert made.method == "pld"
     assert Fraction(999, 1000) < made.epsilon <= 1
 
 
 def test_rho_totals() -> None:
     total = {"rho": 0.5, "delta": 1e-6}
-    made = planned({**total, "accounting": "zcdp"}, {"weight": 1}, {"weight": 9})
+    made = plan_queries({**total, "accounting": "zcdp"}, {"weight": 1}, {"weight": 9})
     rhos = [float(step.loss.rho or 0) for step in made.steps]
     assert rhos == pytest.approx([1 / 8, 3 / 8], rel=1e-3)
     assert sum(rhos) <= 0.5
     assert float(made.epsilon) == pytest.approx(5.2215344445, rel=1e-3)
     assert made.epsilon <= Fraction("5.221534444541")
     assert made.delta == Fraction(1, 10**6)
-    tighter = planned(total, {"weight": 1}, {"weight": 9})
+    tighter = plan_queries(total, {"weight": 1}, {"weight": 9})
     assert tighter.method == "pld"
     assert float(tighter.epsilon) == pytest.approx(
         4.8866, rel=5e-3
@@ -146,20 +146,20 @@ def test_rho_totals() -> None:
 
 
 def test_rho_without_delta_is_stated_at_one_in_a_million() -> None:
-    made = planned({"rho": 0.1, "accounting": "zcdp"}, {})
+    made = plan_queries({"rho": 0.1, "accounting": "zcdp"}, {})
     assert float(made.epsilon) == pytest.approx(2.1419389284, rel=1e-3)
     assert made.delta == Fraction(1, 10**6)
     assert made.notes
 
 
 def test_a_rest_of_rounding_is_not_told_as_left_over() -> None:
-    made = planned({"epsilon": 1, "delta": 1e-6, "accounting": "zcdp"}, {}, {})
+    made = plan_queries({"epsilon": 1, "delta": 1e-6, "accounting": "zcdp"}, {}, {})
     assert 0 < 1 - made.epsilon < Fraction(1, 10**9)
     assert not made.notes
-    left = planned({"epsilon": 1}, {"epsilon": 0.99999}, {"epsilon": 0.000009})
+    left = plan_queries({"epsilon": 1}, {"epsilon": 0.99999}, {"epsilon": 0.000009})
     assert [word(note)[:7] for note in left.notes] == ["1.00e-6"]
     long = 1.2345612  # more digits than are shown
-    assert not planned({"epsilon": long}, {"epsilon": long}).notes
+    assert not plan_queries({"epsilon": long}, {"epsilon": long}).notes
 
 
 def test_declared_deltas_are_not_taken_for_ours() -> None:
@@ -172,11 +172,11 @@ def test_declared_deltas_are_not_taken_for_ours() -> None:
     made = plan(load(spec))
     assert made.delta == Fraction(1, 10**6)
     assert not made.notes
-    assert not planned({}, {"epsilon": 1, "delta": 1e-6}).notes
+    assert not plan_queries({}, {"epsilon": 1, "delta": 1e-6}).notes
 
 
 def test_explicit_gaussian_takes_the_delta_that_is_left() -> None:
-    made = planned(
+    made = plan_queries(
         {"epsilon": 1, "delta": 1e-5},
         {"epsilon": 0.5, "mechanism": "gaussian"},
         {"epsilon": 0.5, "delta": 4e-6, "mechanism": "gaussian"},
@@ -187,15 +187,15 @@ def test_explicit_gaussian_takes_the_delta_that_is_left() -> None:
 
 
 def test_cells_are_disjoint_so_more_of_them_cost_nothing() -> None:
-    one = planned({"epsilon": 1}, {"by": []})
-    two = planned({"epsilon": 1}, {})
+    one = plan_queries({"epsilon": 1}, {"by": []})
+    two = plan_queries({"epsilon": 1}, {})
     assert one.steps[0].noise == two.steps[0].noise
 
 
 def test_a_figure_that_no_neighbour_changes_costs_nothing() -> None:
-    made = planned({"epsilon": 1, "adjacency": "replace-one"}, {"by": []}, {})
+    made = plan_queries({"epsilon": 1, "adjacency": "replace-one"}, {"by": []}, {})
     assert made.steps[0].noise.family is NoiseFamily.NONE
-    assert epsilons(made) == [0, 1]
+    assert list_epsilons(made) == [0, 1]
     assert made.steps[1].noise.parameter == 2
 
 
@@ -220,7 +220,7 @@ def test_odd_budgets_are_planned_or_refused_with_a_reason(
     for count in (1, 3):
         queries = [query | {"name": f"q{i}"} for i in range(count)]
         try:
-            planned(privacy, *queries)
+            plan_queries(privacy, *queries)
         except Failure as failure:
             assert failure.exit_code == ExitCode.SPEC  # noqa: PT017 - both ends are right
             assert code is None or failure.complaints[0].code == code  # noqa: PT017
@@ -229,14 +229,14 @@ def test_odd_budgets_are_planned_or_refused_with_a_reason(
 
 
 def test_pure_losses_stay_pure_beside_a_declared_delta() -> None:
-    made = planned({"epsilon": 1, "delta": 0.03}, {"epsilon": 0.1})
+    made = plan_queries({"epsilon": 1, "delta": 0.03}, {"epsilon": 0.1})
     assert (made.epsilon, made.delta, made.method) == (Fraction(1, 10), 0, "basic")
 
 
 def test_to_dict_is_json() -> None:
     import json
 
-    made = planned({"epsilon": 1}, {}, {"statistic": "mean", "column": "x"})
+    made = plan_queries({"epsilon": 1}, {}, {"statistic": "mean", "column": "x"})
     told = made.to_dict()
     assert json.loads(json.dumps(told)) == told
     assert told["total"]["epsilon"] == 1  # type: ignore[index]

@@ -33,7 +33,7 @@ def cells(names: str) -> list[dict[str, int]]:
     ]
 
 
-def counted(names: str, of: str) -> Matrix:
+def build_counts(names: str, of: str) -> Matrix:
     """The matrix that adds up the cells of a table over other axes to those of ``names``."""
     rows = [
         [Fraction(all(full[n] == cell[n] for n in names)) for full in cells(of)]
@@ -58,7 +58,7 @@ def read(table: str, released: Sequence[str], terms: Sequence[Term]) -> list[Mat
     return made
 
 
-def estimated(
+def estimate(
     tables: Sequence[str], released: Sequence[str], variances: Sequence[float]
 ) -> dict[str, list[Matrix]]:
     best = Estimates(
@@ -85,26 +85,26 @@ def least_squares(
     """The variances of the best linear unbiased estimates of a table's cells."""
     design = np.vstack(
         [
-            counted(names, full).astype(float) / np.sqrt(variance)
+            build_counts(names, full).astype(float) / np.sqrt(variance)
             for names, variance in zip(released, variances, strict=True)
         ]
     )
-    wanted = counted(table, full).astype(float)
+    wanted = build_counts(table, full).astype(float)
     made: NDArray[np.float64] = np.einsum(
         "ij,jk,ik->i", wanted, np.linalg.pinv(design.T @ design), wanted
     )
     return made
 
 
-def held(tables: Sequence[str], released: Sequence[str], variances: Sequence[float]) -> None:
+def check_held(tables: Sequence[str], released: Sequence[str], variances: Sequence[float]) -> None:
     """Estimates are unbiased exactly, and have the least variance but for rounded weights."""
     full = "".join(name for name in SIZES if any(name in names for names in released))
-    for table, parts in estimated(tables, released, variances).items():
+    for table, parts in estimate(tables, released, variances).items():
         expected = sum(
-            (part @ counted(names, full) for part, names in zip(parts, released, strict=True)),
+            (part @ build_counts(names, full) for part, names in zip(parts, released, strict=True)),
             np.full((len(cells(table)), len(cells(full))), Fraction(0), dtype=object),
         )
-        assert (expected == counted(table, full)).all()
+        assert (expected == build_counts(table, full)).all()
         errs = sum(
             variance * (part.astype(float) ** 2).sum(axis=1)
             for part, variance in zip(parts, variances, strict=True)
@@ -126,8 +126,8 @@ def held(tables: Sequence[str], released: Sequence[str], variances: Sequence[flo
     ],
 )
 def test_estimates_are_unbiased_and_best(tables: list[str], released: list[str]) -> None:
-    held(tables, released, [1.0] * len(released))
-    held(tables, released, [0.5 + 3 * place for place in range(len(released))])
+    check_held(tables, released, [1.0] * len(released))
+    check_held(tables, released, [0.5 + 3 * place for place in range(len(released))])
 
 
 SETS = ["", "a", "b", "c", "d", "ab", "ac", "bc", "ad", "abc"]
@@ -140,12 +140,12 @@ def test_estimates_from_any_tables_are_unbiased_and_best(data: st.DataObject) ->
     below = [names for names in SETS if any(set(names) <= set(other) for other in released)]
     tables = data.draw(st.lists(st.sampled_from(below), min_size=1, max_size=3, unique=True))
     variance = st.floats(0.1, 100)
-    held(tables, released, [data.draw(variance) for _ in released])
+    check_held(tables, released, [data.draw(variance) for _ in released])
 
 
 def test_the_weights_of_a_component_add_up_to_one() -> None:
     """Whatever they are rounded to, a total over one axis is the same from both of its tables."""
-    both = estimated(["ab", "a"], ["ab", "a"], [3.0, 7.0])
+    both = estimate(["ab", "a"], ["ab", "a"], [3.0, 7.0])
     for part, names in zip(both["ab"], ["ab", "a"], strict=True):
-        added = counted("a", "ab") @ part
+        added = build_counts("a", "ab") @ part
         assert (added == both["a"][["ab", "a"].index(names)]).all()

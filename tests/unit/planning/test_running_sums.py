@@ -30,11 +30,11 @@ PEOPLE: dict[str, Any] = {
 RUNNING: dict[str, Any] = {"name": "c", "statistic": "cumulative", "column": "x"}
 
 
-def release_of(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> Release:
-    return load(spec_of(rows, privacy, *queries))
+def load_release(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> Release:
+    return load(build_spec(rows, privacy, *queries))
 
 
-def spec_of(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> dict[str, Any]:
+def build_spec(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> dict[str, Any]:
     return builders.spec(
         data={"path": "t.csv"},
         privacy=privacy,
@@ -46,11 +46,11 @@ def spec_of(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> dic
     )
 
 
-def step_of(plan: Plan, name: str = "c") -> Step:
+def build_step(plan: Plan, name: str = "c") -> Step:
     return next(step for step in plan.steps if step.query.name == name)
 
 
-def rmse(step: Step) -> float:
+def compute_rmse(step: Step) -> float:
     statistic = get_statistic(step.query.statistic)
     variance = float(get_law(step.noise.family).compute_variance(step.noise))
     return sqrt(variance * float(statistic.spread(step.query, step.axes)))
@@ -61,11 +61,11 @@ def rmse(step: Step) -> float:
 def test_with_concentrated_losses_they_err_as_little_as_they_can(
     rows: int, most: float, by: tuple[str, ...]
 ) -> None:
-    plan = make_plan(release_of(rows, MU, RUNNING | {"by": list(by)}))
+    plan = make_plan(load_release(rows, MU, RUNNING | {"by": list(by)}))
     certify(plan)
     (step,) = plan.steps
     assert [axis.kind for axis in step.axes] == [AxisKind.EACH] * len(by) + [AxisKind.RUNNING]
-    assert rmse(step) <= most
+    assert compute_rmse(step) <= most
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_with_concentrated_losses_they_err_as_little_as_they_can(
 def test_single_counts_are_released_where_that_errs_less(
     privacy: dict[str, Any], query: dict[str, Any], rows: int
 ) -> None:
-    plan = make_plan(release_of(rows, privacy, RUNNING | query))
-    assert step_of(plan).axes == ()
+    plan = make_plan(load_release(rows, privacy, RUNNING | query))
+    assert build_step(plan).axes == ()
 
 
 @pytest.mark.parametrize("more", [{}, {"adjacency": "replace-one"}, PEOPLE])
@@ -90,10 +90,10 @@ def test_single_counts_are_released_where_that_errs_less(
 def test_they_are_certified_for_all_neighbours(
     more: dict[str, Any], budget: dict[str, Any]
 ) -> None:
-    plan = make_plan(release_of(200, budget | more))
+    plan = make_plan(load_release(200, budget | more))
     certify(plan)
-    assert step_of(plan).axes
-    assert step_of(plan).noise.family is NoiseFamily.GAUSSIAN
+    assert build_step(plan).axes
+    assert build_step(plan).noise.family is NoiseFamily.GAUSSIAN
 
 
 def test_no_other_figure_errs_more_by_it() -> None:
@@ -102,22 +102,24 @@ def test_no_other_figure_errs_more_by_it() -> None:
         {"name": "s", "statistic": "sum", "column": "x"},
         {"name": "m", "statistic": "median", "column": "x"},
     ]
-    mixed = make_plan(release_of(100, MU, RUNNING, *others))
+    mixed = make_plan(load_release(100, MU, RUNNING, *others))
     certify(mixed)
-    assert step_of(mixed).axes
+    assert build_step(mixed).axes
     single = {"name": "c", "statistic": "histogram", "column": "x"}
-    before = make_plan(release_of(100, MU, single, *others))
+    before = make_plan(load_release(100, MU, single, *others))
     for name in "ns":
-        assert rmse(step_of(mixed, name)) <= 1.0005 * rmse(step_of(before, name))
-    assert rmse(step_of(mixed)) < 2.45 * rmse(step_of(before))
+        assert compute_rmse(build_step(mixed, name)) <= 1.0005 * compute_rmse(
+            build_step(before, name)
+        )
+    assert compute_rmse(build_step(mixed)) < 2.45 * compute_rmse(build_step(before))
 
 
 def test_a_budget_of_another_kind_of_noise_is_left_to_the_others() -> None:
     """Alone it would be mixed; beside figures with Laplace noise these would err more."""
     plan = make_plan(
-        release_of(100, DELTA, RUNNING, {"name": "s", "statistic": "sum", "column": "x"})
+        load_release(100, DELTA, RUNNING, {"name": "s", "statistic": "sum", "column": "x"})
     )
-    assert not step_of(plan).axes
+    assert not build_step(plan).axes
     assert {step.noise.family for step in plan.steps} <= {
         NoiseFamily.LAPLACE,
         NoiseFamily.STAIRCASE,
@@ -128,7 +130,7 @@ def test_a_budget_of_another_kind_of_noise_is_left_to_the_others() -> None:
     "column", [(1024, 512, 384), (2048, 1024, 768, 640), (1024, 1023, 1022, 1021), (0, 1, 1, 1)]
 )
 def test_another_matrix_than_the_loss_is_of_is_refused(column: tuple[int, ...]) -> None:
-    plan = make_plan(release_of(4, MU))
+    plan = make_plan(load_release(4, MU))
     (step,) = plan.steps
     certify(plan)
     tampered = replace(step, axes=(AxisMatrix(AxisKind.RUNNING, (column,)),))
@@ -140,11 +142,11 @@ def test_without_noise_the_figures_are_those_of_the_data(tmp_path: Path) -> None
     values = [0, 3, 3, 4, 9, 10, 2, 7, 7, 7]
     lines = "".join(f"{value},{'ab'[value % 2]}\n" for value in values)
     (tmp_path / "t.csv").write_text(f"x,g\n{lines}")
-    spec = spec_of(10, {"rho": 200}, RUNNING | {"by": ["g"], "mechanism": "gaussian"})
+    spec = build_spec(10, {"rho": 200}, RUNNING | {"by": ["g"], "mechanism": "gaussian"})
     spec["data"]["path"], spec["output"]["path"] = str(tmp_path / "t.csv"), str(tmp_path / "out")
     spec["ledger"] = {"path": str(tmp_path / "ledger.sqlite")}
     result = dprelease.run(spec)
-    assert step_of(make_plan(load(spec))).axes
+    assert build_step(make_plan(load(spec))).axes
     table = result.tables["by_g_x"].to_pydict()
     for block, label in enumerate("ab"):
         own = [value for value in values if "ab"[value % 2] == label]

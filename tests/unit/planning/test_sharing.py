@@ -22,7 +22,7 @@ VARIANCE = {"statistic": "variance", "column": "x", "by": ["g"]}
 BY_BOTH = {"statistic": "count", "by": ["g", "s"]}
 
 
-def planned(*queries: dict[str, Any], columns: Any = None, **privacy: Any) -> ReleasePlan:
+def plan_queries(*queries: dict[str, Any], columns: Any = None, **privacy: Any) -> ReleasePlan:
     return dprelease.plan(
         spec(
             release={"name": "shared"},
@@ -39,13 +39,13 @@ def planned(*queries: dict[str, Any], columns: Any = None, **privacy: Any) -> Re
     )
 
 
-def shares(made: ReleasePlan) -> list[tuple[str, ...]]:
+def list_shares(made: ReleasePlan) -> list[tuple[str, ...]]:
     return [tuple(query.name for query in made.list_readers(step)) for step in made.steps]
 
 
 def test_count_sum_and_mean_of_a_column_are_one_release_at_the_whole_budget() -> None:
-    made = planned(COUNT, SUM, MEAN)
-    assert shares(made) == [("q0", "q1", "q2")]
+    made = plan_queries(COUNT, SUM, MEAN)
+    assert list_shares(made) == [("q0", "q1", "q2")]
     (step,) = made.steps
     assert step.query.name == "q2"
     assert step.loss.epsilon == 1
@@ -61,7 +61,7 @@ def test_count_sum_and_mean_of_a_column_are_one_release_at_the_whole_budget() ->
 
 
 def test_a_column_without_nulls_needs_no_sum_for_them() -> None:
-    made = planned(COUNT, {**MEAN, "column": "y"}, {**SUM, "column": "y"})
+    made = plan_queries(COUNT, {**MEAN, "column": "y"}, {**SUM, "column": "y"})
     (step,) = made.steps
     assert step.transform == ((-10, 1), (20, -1))
     count, _, total = made.reads
@@ -71,13 +71,13 @@ def test_a_column_without_nulls_needs_no_sum_for_them() -> None:
 
 def test_nulls_that_are_expected_are_counted_without_a_screen() -> None:
     column = {"type": "integer", "lower": 0, "upper": 100, "nulls": "drop"}
-    made = planned(COUNT, MEAN, columns={"x": column})
+    made = plan_queries(COUNT, MEAN, columns={"x": column})
     assert made.reads[0].rows == (0, 1, 2)
     assert not made.reads[0].screened
 
 
 def test_all_four_come_from_the_three_sums_of_a_variance() -> None:
-    made = planned(COUNT, SUM, MEAN, VARIANCE)
+    made = plan_queries(COUNT, SUM, MEAN, VARIANCE)
     (step,) = made.steps
     assert step.query.statistic == "variance"
     assert step.sensitivity.l1 == 100**2
@@ -87,8 +87,8 @@ def test_all_four_come_from_the_three_sums_of_a_variance() -> None:
 
 
 def test_equal_queries_are_released_once() -> None:
-    made = planned(COUNT, COUNT, {**COUNT, "table": "again"}, {**COUNT, "where": "x > 1"})
-    assert shares(made) == [("q0", "q1", "q2"), ("q3",)]
+    made = plan_queries(COUNT, COUNT, {**COUNT, "table": "again"}, {**COUNT, "where": "x > 1"})
+    assert list_shares(made) == [("q0", "q1", "q2"), ("q3",)]
 
 
 @pytest.mark.parametrize(
@@ -101,31 +101,31 @@ def test_equal_queries_are_released_once() -> None:
     ],
 )
 def test_other_rows_groups_noise_or_terms_are_not_shared(other: dict[str, Any]) -> None:
-    assert len(planned(COUNT, other).steps) == 2
+    assert len(plan_queries(COUNT, other).steps) == 2
 
 
 def test_stated_budgets_add_up() -> None:
-    made = planned({**COUNT, "epsilon": 0.25}, {**MEAN, "epsilon": 0.75})
+    made = plan_queries({**COUNT, "epsilon": 0.25}, {**MEAN, "epsilon": 0.75})
     (step,) = made.steps
     assert step.loss.epsilon == 1
     assert made.epsilon == 1
 
 
 def test_a_count_goes_with_one_column_only() -> None:
-    made = planned(COUNT, MEAN, {**MEAN, "column": "y"})
-    assert sorted(shares(made)) == [("q0", "q2"), ("q1",)]  # y needs no sum for nulls
+    made = plan_queries(COUNT, MEAN, {**MEAN, "column": "y"})
+    assert sorted(list_shares(made)) == [("q0", "q2"), ("q1",)]  # y needs no sum for nulls
 
 
 def test_a_sum_far_from_zero_is_shared_only_where_it_gains() -> None:
     column = {"type": "integer", "lower": 990, "upper": 1000, "nulls": 990}
-    lopsided = planned(
+    lopsided = plan_queries(
         {**COUNT, "weight": 0.001}, {**SUM, "column": "z", "weight": 10}, columns={"z": column}
     )
     assert len(lopsided.steps) == 2
 
 
 def test_a_coarser_count_is_added_up_from_a_finer_one() -> None:
-    made = planned(COUNT, BY_BOTH)
+    made = plan_queries(COUNT, BY_BOTH)
     (step,) = made.steps
     assert step.query.name == "q1"
     assert step.loss.epsilon == 1
@@ -135,7 +135,7 @@ def test_a_coarser_count_is_added_up_from_a_finer_one() -> None:
 
 def test_a_finer_count_that_drops_records_is_no_source() -> None:
     column = {"type": "string", "keys": ["m", "f"]}
-    release = planned(COUNT, BY_BOTH, columns={"s": column}).release
+    release = plan_queries(COUNT, BY_BOTH, columns={"s": column}).release
     assert len(build_drafts(release)) == 2
 
 
@@ -146,11 +146,11 @@ def test_many_finer_cells_are_noisier_than_a_share_of_its_own() -> None:
         "other": "o",
         "nulls": "o",
     }
-    assert len(planned(COUNT, BY_BOTH, columns={"s": column}).steps) == 2
+    assert len(plan_queries(COUNT, BY_BOTH, columns={"s": column}).steps) == 2
 
 
 def test_people_have_other_rows_in_other_groups() -> None:
-    made = planned(
+    made = plan_queries(
         COUNT,
         BY_BOTH,
         unit="column",
@@ -175,6 +175,6 @@ def test_shares_of_the_joint_intensity() -> None:
 
 
 def test_equal_queries_in_different_terms_are_told_of() -> None:
-    made = planned(COUNT | {"epsilon": 0.5}, COUNT | {"accuracy": {"within": 10}}, SUM)
+    made = plan_queries(COUNT | {"epsilon": 0.5}, COUNT | {"accuracy": {"within": 10}}, SUM)
     assert any(word(note).startswith("q0 and q1 ask the same") for note in made.notes)
-    assert not any("ask the same" in word(note) for note in planned(COUNT, COUNT, SUM).notes)
+    assert not any("ask the same" in word(note) for note in plan_queries(COUNT, COUNT, SUM).notes)

@@ -31,7 +31,7 @@ PURE: Json = {"epsilon": 1}
 MU: Json = {"rho": 0.5}  # a mu of 1
 
 
-def release_of(
+def load_release(
     privacy: Json, sizes: dict[str, int], queries: Sequence[Json], adjacency: str = "add-remove"
 ) -> Release:
     """A release over columns with so many labels, which all records have."""
@@ -61,21 +61,21 @@ def ways(names: Iterable[str], *sizes: int) -> list[tuple[str, ...]]:
     return [group for size in sizes for group in combinations(sorted(names), size)]
 
 
-def conditions(number: int) -> list[Json]:
+def plan_conditions(number: int) -> list[Json]:
     return [{}, *({"where": f"x > {place}"} for place in range(number))]
 
 
-def solution_of(release: Release) -> Solution:
+def solve_values(release: Release) -> Solution:
     return choose_best_solution(release, read_total(release))
 
 
-def errors(solution: Solution) -> dict[str, float]:
+def compute_errors(solution: Solution) -> dict[str, float]:
     """The variance of every figure."""
     noise = figure_errors.compute_planned_errors(solution.drafts, solution.choices)
     return dict(figure_errors.compute_errors(solution.drafts, noise))
 
 
-def rmse(variances: Iterable[float]) -> float:
+def compute_rmse(variances: Iterable[float]) -> float:
     values = list(variances)
     return sqrt(sum(values) / len(values))
 
@@ -93,20 +93,20 @@ def rmse(variances: Iterable[float]) -> float:
     ],
 )
 def test_conditions_and_their_total(privacy: Json, number: int, most: float) -> None:
-    made = solution_of(release_of(privacy, {}, conditions(number)))
+    made = solve_values(load_release(privacy, {}, plan_conditions(number)))
     assert len(made.drafts) == 2
-    assert rmse(errors(made).values()) <= most
+    assert compute_rmse(compute_errors(made).values()) <= most
 
 
 @pytest.mark.parametrize("privacy", [DELTA, PURE])
 def test_conditions_in_several_pieces_err_as_those_in_one(
     privacy: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = release_of(privacy, {}, conditions(10))
-    in_one = errors(solution_of(release))
+    release = load_release(privacy, {}, plan_conditions(10))
+    in_one = compute_errors(solve_values(release))
     monkeypatch.setattr(strategy_candidates, "MOST_CONDITIONS", 4)
     made = plan_and_certify(release).plan
-    in_several = errors(solution_of(release))
+    in_several = compute_errors(solve_values(release))
     sizes = [len(step.transform) for step in made.steps if "conditions" in step.query.name]
     assert sizes == [3, 3, 4]
     assert all(in_several[name] <= 1.001 * error for name, error in in_one.items())
@@ -127,43 +127,43 @@ SIX = {f"a{place}": 10 for place in range(6)}
     ],
 )
 def test_sets_of_tables(sizes: dict[str, int], sets: list[tuple[str, ...]], most: float) -> None:
-    made = solution_of(release_of(MU, sizes, tables(sets)))
-    assert rmse(errors(made).values()) <= most
+    made = solve_values(load_release(MU, sizes, tables(sets)))
+    assert compute_rmse(compute_errors(made).values()) <= most
 
 
 def test_tables_of_yes_and_no_under_pure_loss_are_read_from_the_full_one() -> None:
     sizes = {f"a{place}": 2 for place in range(6)}
-    release = release_of(PURE, sizes, tables(ways(sizes, 0, 1, 2, 3)))
-    made = solution_of(release)
+    release = load_release(PURE, sizes, tables(ways(sizes, 0, 1, 2, 3)))
+    made = solve_values(release)
     assert len(made.drafts) == 1
-    variances = errors(made)
+    variances = compute_errors(made)
     by_cell = [sqrt(variances[query.name]) for query in release.queries for _ in range(query.cells)]
     assert sum(by_cell) / len(by_cell) <= 4.85
 
 
 def test_a_tree_errs_no_more_than_its_levels_by_themselves() -> None:
-    release = release_of(MU, {"s": 50, "t": 20}, tables([(), ("s",), ("s", "t")]))
-    variances = errors(solution_of(release))
+    release = load_release(MU, {"s": 50, "t": 20}, tables([(), ("s",), ("s", "t")]))
+    variances = compute_errors(solve_values(release))
     assert max(variances.values()) < 3  # each level by itself: three of mu 1
 
 
 def test_tables_with_one_group_more_each_add_up_to_what_is_asked() -> None:
     """The finer one is released centred along its new group: certification adds up the terms."""
     asked = tables([("g",), ("g", "h")])
-    made = plan_and_certify(release_of({"rho": 0.1}, {"g": 2, "h": 31}, asked)).plan
+    made = plan_and_certify(load_release({"rho": 0.1}, {"g": 2, "h": 31}, asked)).plan
     assert [step.axes for step in made.steps] == [(), (EACH, CENTRED)]
 
 
 def test_one_query_alone_stays_as_it_is() -> None:
     for query in ({}, {"by": ["a"]}, {"where": "x > 3"}):
-        release = release_of(DELTA, {"a": 3}, [query])
-        assert [draft.name for draft in solution_of(release).drafts] == ["q0"]
+        release = load_release(DELTA, {"a": 3}, [query])
+        assert [draft.name for draft in solve_values(release).drafts] == ["q0"]
 
 
 def test_replaced_records_leave_free_conditions_as_they_are() -> None:
     """One in the place of another moves 2 x - n twice as far."""
-    release = release_of(DELTA, {}, conditions(10), adjacency="replace-one")
-    assert all(not draft.query.implied for draft in solution_of(release).drafts)
+    release = load_release(DELTA, {}, plan_conditions(10), adjacency="replace-one")
+    assert all(not draft.query.implied for draft in solve_values(release).drafts)
 
 
 # --- no figure errs more -------------------------------------------------------------------------
@@ -172,8 +172,8 @@ def test_replaced_records_leave_free_conditions_as_they_are() -> None:
 def compared(release: Release) -> dict[str, float]:
     """The variance of each figure as a part of what it is without strategies."""
     total = read_total(release)
-    without = errors(solve.solve(release, build_drafts(release), total))
-    joint = errors(choose_best_solution(release, total))
+    without = compute_errors(solve.solve(release, build_drafts(release), total))
+    joint = compute_errors(choose_best_solution(release, total))
     return {name: joint[name] / without[name] for name in without if without[name]}
 
 
@@ -191,7 +191,7 @@ MIXED = [
 @pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_mixed_spec_errs_nowhere_more(privacy: Json, adjacency: str) -> None:
-    release = release_of(privacy, {"a": 4, "b": 2, "c": 3}, MIXED, adjacency)
+    release = load_release(privacy, {"a": 4, "b": 2, "c": 3}, MIXED, adjacency)
     ratios = compared(release)
     assert max(ratios.values()) <= solve.AS_GOOD
     if adjacency == "add-remove":
@@ -218,7 +218,7 @@ def specs(draw: st.DrawFn) -> tuple[Json, list[Json], str]:
 @given(specs())
 def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> None:
     privacy, queries, adjacency = made
-    ratios = compared(release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, adjacency))
+    ratios = compared(load_release(privacy, {"a": 3, "b": 2, "c": 5}, queries, adjacency))
     assert max(ratios.values(), default=0) <= solve.AS_GOOD  # none of a figure without noise
 
 
@@ -228,7 +228,7 @@ def test_a_total_that_no_neighbour_changes_is_a_part_of_no_budget(privacy: Json)
     stated: Json = {"rho": 0.1} if "rho" in privacy else {"epsilon": 0.1}
     query = {"statistic": "marginals", "columns": ["a", "b", "c"], "ways": 1} | stated
     queries = [query, {"statistic": "sum", "column": "x"}]
-    release = release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, "replace-one")
+    release = load_release(privacy, {"a": 3, "b": 2, "c": 5}, queries, "replace-one")
     assert certify(make_plan(release)).plan.strategies
     assert max(compared(release).values()) <= solve.AS_GOOD
 
@@ -238,10 +238,10 @@ def test_a_total_that_no_neighbour_changes_is_a_part_of_no_budget(privacy: Json)
 
 def test_a_plan_does_not_depend_on_the_order_of_its_queries() -> None:
     sizes = {"a": 3, "b": 2, "c": 5}
-    queries = [{"by": ["b", "c"]}, {"by": ["a", "b"]}, {}, *conditions(3)[1:]]
+    queries = [{"by": ["b", "c"]}, {"by": ["a", "b"]}, {}, *plan_conditions(3)[1:]]
     named = [{"name": f"n{place}"} | query for place, query in enumerate(queries)]
-    there = make_plan(release_of(DELTA, sizes, named))
-    back = make_plan(release_of(DELTA, sizes, named[::-1]))
+    there = make_plan(load_release(DELTA, sizes, named))
+    back = make_plan(load_release(DELTA, sizes, named[::-1]))
 
     def steps(plan: Any) -> dict[str, Any]:
         return {
@@ -255,7 +255,7 @@ def test_a_plan_does_not_depend_on_the_order_of_its_queries() -> None:
 
 
 def test_a_plan_names_what_is_planned_together_and_how_it_would_err_alone() -> None:
-    made = make_plan(release_of(DELTA, {}, conditions(10)))
+    made = make_plan(load_release(DELTA, {}, plan_conditions(10)))
     (strategy,) = made.strategies
     assert sorted(strategy.queries) == sorted(query.name for query in made.release.queries)
     assert all(sqrt(made.alone[name]) == pytest.approx(14.01, abs=0.01) for name in made.alone)
@@ -264,7 +264,7 @@ def test_a_plan_names_what_is_planned_together_and_how_it_would_err_alone() -> N
 
 def test_weights_make_figures_better() -> None:
     queries = [{"by": ["a", "b"], "weight": 9}, {"by": ["b", "c"]}, {"by": ["a", "c"]}]
-    variances = errors(solution_of(release_of(MU, {"a": 4, "b": 4, "c": 4}, queries)))
+    variances = compute_errors(solve_values(load_release(MU, {"a": 4, "b": 4, "c": 4}, queries)))
     assert variances["q0"] < variances["q1"] == pytest.approx(variances["q2"])
 
 
@@ -294,6 +294,6 @@ def test_labels_that_leave_records_out_are_completed() -> None:
 def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
     crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b"], "ways": 2}
     mean = {"name": "m", "statistic": "mean", "column": "x", "by": ["a"]}
-    made = make_plan(release_of(DELTA, {"a": 3, "b": 4}, [crossed, mean]))
+    made = make_plan(load_release(DELTA, {"a": 3, "b": 4}, [crossed, mean]))
     (strategy,) = made.strategies
     assert sorted(strategy.queries) == ["n:by_a", "n:by_a_b", "n:by_b"]

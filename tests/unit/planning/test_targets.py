@@ -30,7 +30,7 @@ def spec(*queries: dict[str, Any], **privacy: Any) -> dict[str, Any]:
     )
 
 
-def planned(*queries: dict[str, Any], **privacy: Any) -> ReleasePlan:
+def plan_queries(*queries: dict[str, Any], **privacy: Any) -> ReleasePlan:
     return dprelease.plan(spec(*queries, **privacy))
 
 
@@ -40,7 +40,7 @@ def count(within: float, place: int = 0, **more: Any) -> dict[str, Any]:
 
 
 def test_a_count_takes_the_widest_noise_that_is_within() -> None:
-    made = planned(count(10))
+    made = plan_queries(count(10))
     noise = made.steps[0].noise
     assert find_halfwidth(noise, Fraction(1, 20)) == 10
     wider = type(noise)(noise.family, noise.parameter * Fraction(1001, 1000))
@@ -49,9 +49,9 @@ def test_a_count_takes_the_widest_noise_that_is_within() -> None:
 
 
 def test_the_confidence_is_that_of_the_target() -> None:
-    sure = planned({"statistic": "count", "accuracy": {"within": 10, "confidence": 0.99}})
+    sure = plan_queries({"statistic": "count", "accuracy": {"within": 10, "confidence": 0.99}})
     assert find_halfwidth(sure.steps[0].noise, Fraction(1, 100)) == 10
-    assert sure.epsilon > planned(count(10)).epsilon
+    assert sure.epsilon > plan_queries(count(10)).epsilon
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_the_confidence_is_that_of_the_target() -> None:
     ids=lambda query: query["statistic"],
 )
 def test_every_kind_of_figure_meets_its_target(query: dict[str, Any]) -> None:
-    made = planned(query)
+    made = plan_queries(query)
     (read,) = made.reads
     wanted = read.query.accuracy
     assert isinstance(wanted, Accuracy)
     error = compute_error(read, made.step(read), wanted)
     assert error is not None
     assert error <= wanted.within
-    weaker = planned(
+    weaker = plan_queries(
         {
             **{key: value for key, value in query.items() if key != "accuracy"},
             "epsilon": round(float(made.epsilon) * 0.9, 6),
@@ -85,14 +85,14 @@ def test_every_kind_of_figure_meets_its_target(query: dict[str, Any]) -> None:
 
 
 def test_what_is_left_goes_to_the_others() -> None:
-    made = planned(count(10), {"statistic": "mean", "column": "x"}, epsilon=1)
+    made = plan_queries(count(10), {"statistic": "mean", "column": "x"}, epsilon=1)
     target, other = made.steps
     assert target.loss.epsilon + other.loss.epsilon == 1
-    assert target.loss == planned(count(10)).steps[0].loss
+    assert target.loss == plan_queries(count(10)).steps[0].loss
 
 
 def test_all_three_kinds_in_one_spec() -> None:
-    made = planned(
+    made = plan_queries(
         count(10),
         {"statistic": "count", "where": "x > 1", "epsilon": 0.25},
         {"statistic": "sum", "column": "x"},
@@ -104,36 +104,36 @@ def test_all_three_kinds_in_one_spec() -> None:
 
 def test_a_total_that_is_too_small_names_one_that_is_not() -> None:
     with pytest.raises(Failure) as caught:
-        planned(count(10), count(10, 1), epsilon=0.5)
+        plan_queries(count(10), count(10, 1), epsilon=0.5)
     (complaint,) = caught.value.complaints
     assert complaint.code == "E318"
     needed = complaint.message.split("take epsilon ")[1].split()[0]
     assert f"a total of {needed} meets them" in (complaint.hint or "")
-    assert planned(count(10), count(10, 1), epsilon=float(needed)).epsilon <= Fraction(needed)
+    assert plan_queries(count(10), count(10, 1), epsilon=float(needed)).epsilon <= Fraction(needed)
 
 
 def test_nothing_left_for_a_weight_is_said() -> None:
-    taken = float(planned(count(10)).epsilon)
+    taken = float(plan_queries(count(10)).epsilon)
     with pytest.raises(Failure) as caught:
-        planned(count(10), {"statistic": "sum", "column": "x"}, epsilon=round(taken - 1e-4, 6))
+        plan_queries(count(10), {"statistic": "sum", "column": "x"}, epsilon=round(taken - 1e-4, 6))
     assert caught.value.complaints[0].code == "E318"
 
 
 def test_many_targets_take_gaussian_noise_where_a_delta_allows_it() -> None:
     queries = [count(50, place) for place in range(1, 31)]
-    pure = planned(*queries)
-    made = planned(*queries, delta=1e-6, epsilon=10)
+    pure = plan_queries(*queries)
+    made = plan_queries(*queries, delta=1e-6, epsilon=10)
     assert {step.noise.family for step in made.steps} == {NoiseFamily.GAUSSIAN}
     assert made.epsilon < pure.epsilon * Fraction(6, 10)
 
 
 def test_targets_share_a_release_only_if_that_costs_less() -> None:
-    alone = planned(
+    alone = plan_queries(
         count(10),
         {"statistic": "mean", "column": "x", "accuracy": {"within": 20, "records": 1000}},
     )
     assert len(alone.steps) == 2
-    together = planned(
+    together = plan_queries(
         count(10),
         {"statistic": "mean", "column": "x", "accuracy": {"within": 0.4, "records": 1000}},
     )
@@ -181,14 +181,14 @@ def test_targets_that_mean_nothing_are_refused(query: dict[str, Any], code: str)
     ids=lambda query: query["statistic"],
 )
 def test_targets_of_quantiles_are_in_ranks(query: dict[str, Any]) -> None:
-    made = planned(query)
+    made = plan_queries(query)
     (read,) = made.reads
     wanted = read.query.accuracy
     assert isinstance(wanted, Accuracy)
     assert compute_error(read, made.step(read), wanted) == 50
     less = {"epsilon": round(float(made.epsilon) * 0.99, 6)}
     with pytest.raises(Failure, match="E318"):
-        planned(query, **less)
+        plan_queries(query, **less)
 
 
 @pytest.mark.thorough
@@ -213,8 +213,8 @@ def test_a_count_that_selects_private_keys_meets_its_target() -> None:
 
 
 def test_under_a_rho_targets_take_the_least_rho() -> None:
-    made = planned(count(10), rho=0.03, delta=1e-6)
-    gaussian = planned(count(10, mechanism="gaussian"), rho=1, delta=1e-6)
+    made = plan_queries(count(10), rho=0.03, delta=1e-6)
+    gaussian = plan_queries(count(10, mechanism="gaussian"), rho=1, delta=1e-6)
     assert made.loss.rho is not None
     assert gaussian.loss.rho == made.loss.rho < Fraction(2, 100)
 
@@ -224,19 +224,19 @@ def test_the_total_that_a_refusal_names_will_do(budget: str) -> None:
     queries = [count(10), count(3, 5), {**count(10, 7), "mechanism": "laplace"}]
     total: dict[str, Any] = {budget: 0.001, "delta": 1e-7}
     with pytest.raises(Failure, match="E318") as refused:
-        planned(*queries, **total)
+        plan_queries(*queries, **total)
     needed = str(refused.value.complaints[0].hint).split()[3]
-    planned(*queries, **total | {budget: float(needed)})
+    plan_queries(*queries, **total | {budget: float(needed)})
     with pytest.raises(Failure, match="E318"):
-        planned(*queries, **total | {budget: 0.998 * float(needed)})
+        plan_queries(*queries, **total | {budget: 0.998 * float(needed)})
 
 
 def test_beside_weights_more_than_the_named_total_is_needed() -> None:
     queries = [count(10), {"statistic": "sum", "column": "x"}]
     with pytest.raises(Failure, match=r"a total of more than 0\.284349 meets them"):
-        planned(*queries, epsilon=0.1, delta=1e-6)
+        plan_queries(*queries, epsilon=0.1, delta=1e-6)
     for more in ("0.284351", "0.2845", "0.3"):
-        made = planned(*queries, epsilon=float(more), delta=1e-6)
+        made = plan_queries(*queries, epsilon=float(more), delta=1e-6)
         assert Fraction("0.2843") < made.epsilon <= Fraction(more)
 
 
@@ -244,10 +244,10 @@ def test_deltas_of_queries_may_use_up_the_total() -> None:
     stated = {"statistic": "sum", "column": "x", "epsilon": 0.2, "delta": 1e-7}
     for accounting in ("auto", "zcdp", "pld"):
         weighted = [{"statistic": "count", "where": f"x > {place}"} for place in range(20)]
-        made = planned(stated, *weighted, epsilon=3, delta=1e-7, accounting=accounting)
+        made = plan_queries(stated, *weighted, epsilon=3, delta=1e-7, accounting=accounting)
         assert Fraction(299, 100) < made.epsilon <= 3
         targeted = [count(100, place) for place in range(20)]
-        planned(stated, *targeted, epsilon=20, delta=1e-7, accounting=accounting)
+        plan_queries(stated, *targeted, epsilon=20, delta=1e-7, accounting=accounting)
 
 
 def test_each_set_of_targets_shares_if_it_gains_by_that() -> None:
@@ -260,6 +260,6 @@ def test_each_set_of_targets_shares_if_it_gains_by_that() -> None:
         {"statistic": "count", "by": [], "accuracy": {"within": 100}},
         {"statistic": "sum", "column": "x", "by": [], "accuracy": {"within": 100}},
     ]
-    first, second, both = planned(*alike), planned(*unlike), planned(*alike, *unlike)
+    first, second, both = plan_queries(*alike), plan_queries(*unlike), plan_queries(*alike, *unlike)
     assert {read.step for read in first.reads} != {read.query.name for read in first.reads}
     assert both.epsilon <= first.epsilon + second.epsilon

@@ -41,7 +41,7 @@ def design(form: tuple[int, ...]) -> np.ndarray:
     return np.array([[tuple(c[a] for a in form) == row for c in cells] for row in rows], float)
 
 
-def drawn(form, seed, variances) -> list[Counts]:
+def draw_counts(form, seed, variances) -> list[Counts]:
     generator = np.random.default_rng(seed)
     truth = generator.integers(0, 9, size=int(np.prod(SIZES)))
     return [
@@ -59,7 +59,7 @@ def drawn(form, seed, variances) -> list[Counts]:
 @pytest.mark.parametrize("form", FORMS)
 def test_it_is_the_weighted_least_squares_of_all_tables(form):
     variances = [Fraction(k + 1, 2) for k in range(len(form))]
-    tables = drawn(form, 7, variances)
+    tables = draw_counts(form, 7, variances)
     whole = np.vstack(
         [design(axes) / float(v) ** 0.5 for axes, v in zip(form, variances, strict=True)]
     )
@@ -92,7 +92,7 @@ def test_the_noise_that_is_left_is_known(form):
     st.sampled_from([(0, 0), (0, 2), (2, 0), (1, 1)]),
 )
 def test_what_tables_share_is_the_same_to_the_last_digit(form, seed, nonnegative, places):
-    tables = drawn(form, seed, [Fraction(2)] * len(form))
+    tables = draw_counts(form, seed, [Fraction(2)] * len(form))
     wanted = Wanted(*places, nonnegative=nonnegative)
     results = [
         np.array(cells).reshape([SIZES[axis] for axis in table.axes])

@@ -56,7 +56,7 @@ HIDDEN_CASES = [(queries, law) for queries, law, whole in CASES if not whole]
 
 
 @cache
-def planned(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
+def plan_queries(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
     """A plan, of columns whose labels are the whole of what occurs, or leave some records out."""
     if (rows := privacy.pop("rows", 0)) > 0:
         bounding = {"max_rows_per_unit": rows, "max_groups_per_unit": rows}
@@ -77,16 +77,16 @@ def planned(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
     return make_plan(load(spec))
 
 
-def combined_reads(plan: Plan) -> list[Read]:
+def combine_reads(plan: Plan) -> list[Read]:
     return [read for read in plan.reads if read.reading is Reading.COMBINED]
 
 
-def sizes_of(groups: Sequence[Group]) -> list[int]:
+def list_sizes(groups: Sequence[Group]) -> list[int]:
     return [len(group.labels) for group in groups]
 
 
 def places(groups: Sequence[Group]) -> Iterator[tuple[int, ...]]:
-    return product(*map(range, sizes_of(groups)))
+    return product(*map(range, list_sizes(groups)))
 
 
 # --- figures by their definition -----------------------------------------------------------------
@@ -105,7 +105,7 @@ def random_integers(plan: Plan, seed: int) -> NoisyTable:
     )
 
 
-def centred_once_more(step: Step, integers: Sequence[int]) -> dict[tuple[int, ...], int]:
+def centre_once_more(step: Step, integers: Sequence[int]) -> dict[tuple[int, ...], int]:
     """A step's integers by cell, of each n times it less the sum along every centred axis."""
     cells = dict(zip(places(step.query.groups), integers, strict=True))
     for at, axis in enumerate(step.axes):
@@ -119,13 +119,15 @@ def centred_once_more(step: Step, integers: Sequence[int]) -> dict[tuple[int, ..
     return cells
 
 
-def by_definition(plan: Plan, read: Read, noisy: NoisyTable) -> dict[tuple[int, ...], Fraction]:
+def compute_by_definition(
+    plan: Plan, read: Read, noisy: NoisyTable
+) -> dict[tuple[int, ...], Fraction]:
     """The exact figure of every cell, completed ones too: a sum over terms and cells."""
     groups = [group.complete() for group in read.query.groups]
     figures = dict.fromkeys(places(groups), F(0))
     for term in read.terms:
         step = next(step for step in plan.steps if step.query.name == term.step)
-        cells = centred_once_more(step, noisy.values[term.step][term.row])
+        cells = centre_once_more(step, noisy.values[term.step][term.row])
         matched = [(at, groups.index(step.query.groups[at])) for at in term.groups]
         for place in figures:
             figures[place] += term.factor * sum(
@@ -142,7 +144,7 @@ def with_hidden(read: Read) -> Read:
     return replace(read, query=replace(read.query, groups=groups))
 
 
-def published(
+def publish(
     plan: Plan, read: Read, noisy: NoisyTable
 ) -> tuple[dict[tuple[int, ...], Fraction], Fraction]:
     """What is published in each cell, and the half-width."""
@@ -157,12 +159,12 @@ def published(
 def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
     queries: str, law: str, whole: bool
 ) -> None:
-    plan = planned(queries, law, whole)
-    assert combined_reads(plan)
+    plan = plan_queries(queries, law, whole)
+    assert combine_reads(plan)
     noisy = random_integers(plan, 1)
-    for read in combined_reads(plan):
-        exact = by_definition(plan, read, noisy)
-        figures, half = published(plan, read, noisy)
+    for read in combine_reads(plan):
+        exact = compute_by_definition(plan, read, noisy)
+        figures, half = publish(plan, read, noisy)
         assert len(figures) == read.query.cells
         off = max(abs(figure - exact[place]) for place, figure in figures.items())
         noise = compute_combined_halfwidth(collect_noise(read, plan), 1 - LEVEL)
@@ -175,7 +177,7 @@ def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
 # --- adding up -----------------------------------------------------------------------------------
 
 
-def added_up(
+def add_up(
     groups: Sequence[Group], figures: Mapping[tuple[int, ...], Fraction], common: Sequence[Group]
 ) -> dict[tuple[int, ...], Fraction]:
     """Figures added up over all groups but some."""
@@ -188,32 +190,32 @@ def added_up(
 
 @pytest.mark.parametrize(("queries", "law", "whole"), CASES)
 def test_all_tables_of_a_strategy_add_up_exactly(queries: str, law: str, whole: bool) -> None:
-    plan = planned(queries, law, whole)
-    tables = [with_hidden(read) for read in combined_reads(plan) if read.query.where is None]
+    plan = plan_queries(queries, law, whole)
+    tables = [with_hidden(read) for read in combine_reads(plan) if read.query.where is None]
     for seed in range(3):
         noisy = random_integers(plan, seed)
-        figures = [published(plan, table, noisy)[0] for table in tables]
+        figures = [publish(plan, table, noisy)[0] for table in tables]
         for one, of_one in zip(tables, figures, strict=True):
             for other, of_other in zip(tables, figures, strict=True):
                 common = [group for group in one.query.groups if group in other.query.groups]
-                sums = added_up(one.query.groups, of_one, common)
-                assert sums == added_up(other.query.groups, of_other, common)
+                sums = add_up(one.query.groups, of_one, common)
+                assert sums == add_up(other.query.groups, of_other, common)
 
 
 @pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
 def test_hidden_labels_are_counted_and_never_published(queries: str, law: str) -> None:
-    plan = planned(queries, law, whole=False)
+    plan = plan_queries(queries, law, whole=False)
     noisy = random_integers(plan, 5)
-    for read in combined_reads(plan):
-        figures, _ = published(plan, read, noisy)
-        every, _ = published(plan, with_hidden(read), noisy)
-        assert len(every) == prod(size + 1 for size in sizes_of(read.query.groups))
+    for read in combine_reads(plan):
+        figures, _ = publish(plan, read, noisy)
+        every, _ = publish(plan, with_hidden(read), noisy)
+        assert len(every) == prod(size + 1 for size in list_sizes(read.query.groups))
         assert figures == {place: every[place] for place in places(read.query.groups)}
 
 
 def test_tables_of_a_strategy_have_the_same_decimals() -> None:
     for case in CASES:
-        plan = planned(*case)
+        plan = plan_queries(*case)
         for strategy in plan.strategies:
             own = {read.decimals for read in plan.reads if read.query.name in strategy.queries}
             assert len(own) == 1
@@ -221,23 +223,23 @@ def test_tables_of_a_strategy_have_the_same_decimals() -> None:
 
 @pytest.mark.parametrize("queries", ["both", "conditions"])
 def test_figures_with_hardly_any_noise_have_few_decimals(queries: str) -> None:
-    plan = planned(queries, "laplace", False, epsilon=2000)
+    plan = plan_queries(queries, "laplace", False, epsilon=2000)
     assert plan.strategies
-    for read in combined_reads(plan):
+    for read in combine_reads(plan):
         assert read.decimals <= MOST_PLACES
-        _, half = published(plan, read, random_integers(plan, 1))
+        _, half = publish(plan, read, random_integers(plan, 1))
         assert half <= F(1, 10**6)
 
 
 @pytest.mark.parametrize("epsilon", [4])
 def test_several_rows_of_a_person_have_noise_of_laws_that_can_be_combined(epsilon: int) -> None:
     """A total that moves by 5 would err less with stairs of 5, were it published by itself."""
-    plan = planned("tree", "laplace", False, epsilon=epsilon, rows=5)
+    plan = plan_queries("tree", "laplace", False, epsilon=epsilon, rows=5)
 
     assert plan.strategies
     assert {step.noise.family for step in plan.steps} == {NoiseFamily.LAPLACE}
-    for read in combined_reads(plan):
-        _, half = published(plan, read, random_integers(plan, 1))
+    for read in combine_reads(plan):
+        _, half = publish(plan, read, random_integers(plan, 1))
         assert half > 0
 
 
@@ -264,19 +266,21 @@ def exact_integers(plan: Plan, rows: Sequence[Mapping[str, int]]) -> dict[str, l
             for line in step.transform
         ]
         made[step.query.name] = [
-            list(centred_once_more(step, integers).values()) for integers in released
+            list(centre_once_more(step, integers).values()) for integers in released
         ]
     return made
 
 
-def some_rows(number: int) -> list[dict[str, int]]:
+def list_rows(number: int) -> list[dict[str, int]]:
     """Records; those of the last label are in no group of their column."""
     draw = Random(7)
     sizes = {"a": 4, "b": 3, "c": 6, "x": 10}
     return [{name: draw.randrange(size) for name, size in sizes.items()} for _ in range(number)]
 
 
-def true_figures(read: Read, rows: Sequence[Mapping[str, int]]) -> dict[tuple[int, ...], int]:
+def compute_true_figures(
+    read: Read, rows: Sequence[Mapping[str, int]]
+) -> dict[tuple[int, ...], int]:
     where = read.query.where
     least = -1 if where is None else int(where.text.removeprefix("x > "))
     cells = dict.fromkeys(places(read.query.groups), 0)
@@ -289,13 +293,13 @@ def true_figures(read: Read, rows: Sequence[Mapping[str, int]]) -> dict[tuple[in
 
 @pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
 def test_without_noise_every_figure_is_the_count(queries: str, law: str) -> None:
-    plan = planned(queries, law, whole=False)
-    rows = some_rows(300)
+    plan = plan_queries(queries, law, whole=False)
+    rows = list_rows(300)
     exact = NoisyTable(
         {name: tuple(map(tuple, integers)) for name, integers in exact_integers(plan, rows).items()}
     )
-    for read in combined_reads(plan):
-        assert published(plan, read, exact)[0] == true_figures(read, rows)
+    for read in combine_reads(plan):
+        assert publish(plan, read, exact)[0] == compute_true_figures(read, rows)
 
 
 class Counter:
@@ -311,10 +315,10 @@ class Counter:
         return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
 
 
-def held_often_enough(queries: str, law: str, releases: int) -> None:
+def check_held_often_enough(queries: str, law: str, releases: int) -> None:
     """Of whole releases, of every query, 95 % of the first cell's intervals hold the truth."""
-    plan = planned(queries, law, whole=False)
-    rows = some_rows(200)
+    plan = plan_queries(queries, law, whole=False)
+    rows = list_rows(200)
     exact = exact_integers(plan, rows)
     noise = {
         step.query.name: sample(
@@ -324,8 +328,8 @@ def held_often_enough(queries: str, law: str, releases: int) -> None:
         ).reshape(releases, len(step.transform), step.draws)
         for step in plan.steps
     }
-    reads = combined_reads(plan)
-    truths = [true_figures(read, rows) for read in reads]
+    reads = combine_reads(plan)
+    truths = [compute_true_figures(read, rows) for read in reads]
     missed = np.zeros(len(reads))
     squares = np.zeros(len(reads))
     for number in range(releases):
@@ -336,7 +340,7 @@ def held_often_enough(queries: str, law: str, releases: int) -> None:
             }
         )
         for place, read in enumerate(reads):
-            figures, half = published(plan, read, noisy)
+            figures, half = publish(plan, read, noisy)
             first = next(iter(figures))
             off = abs(figures[first] - truths[place][first])
             missed[place] += off > half
@@ -349,10 +353,10 @@ def held_often_enough(queries: str, law: str, releases: int) -> None:
 
 
 def test_intervals_of_whole_releases_hold_the_truth() -> None:
-    held_often_enough("both", "gaussian", 150)
+    check_held_often_enough("both", "gaussian", 150)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
 def test_intervals_of_many_whole_releases_hold_the_truth(queries: str, law: str) -> None:
-    held_often_enough(queries, law, 1500)
+    check_held_often_enough(queries, law, 1500)

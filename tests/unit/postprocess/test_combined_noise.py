@@ -67,7 +67,7 @@ def one_draw(noise: Noise, least: float) -> Floats:
     return np.concatenate([side[:0:-1], side])
 
 
-def cut(law: Floats, least: float) -> Floats:
+def cut_tail(law: Floats, least: float) -> Floats:
     places = np.flatnonzero(law >= least)
     beyond = min(places[0], len(law) - 1 - places[-1])
     return law[beyond : len(law) - beyond]
@@ -78,12 +78,12 @@ def several(law: Floats, draws: int, least: float) -> Floats:
     total = np.ones(1)
     while draws:
         if draws % 2:
-            total = cut(np.convolve(total, law), least)
-        law, draws = cut(np.convolve(law, law), least) if draws > 1 else law, draws // 2
+            total = cut_tail(np.convolve(total, law), least)
+        law, draws = cut_tail(np.convolve(law, law), least) if draws > 1 else law, draws // 2
     return total
 
 
-def exact_law(parts: tuple[Part, ...], least: float = 1e-22) -> tuple[Floats, Fraction]:
+def compute_exact_law(parts: tuple[Part, ...], least: float = 1e-22) -> tuple[Floats, Fraction]:
     """The law on multiples of a unit, and the unit. What is cut off is missing from its tails."""
     unit = F(1, math.lcm(*(part.weight.denominator for part in parts)))
     total = np.ones(1)
@@ -96,9 +96,9 @@ def exact_law(parts: tuple[Part, ...], least: float = 1e-22) -> tuple[Floats, Fr
             sums = np.zeros(len(spread) + len(total) - 1)
             for place in np.flatnonzero(spread):
                 sums[place : place + len(total)] += spread[place] * total
-            total = cut(sums, least)
+            total = cut_tail(sums, least)
         else:
-            total = cut(np.convolve(spread, total), least)
+            total = cut_tail(np.convolve(spread, total), least)
     return total, unit
 
 
@@ -114,10 +114,10 @@ def quantile(law: Floats, unit: Fraction, alpha: Fraction) -> Fraction:
     return int(np.sum(more > float(alpha))) * unit
 
 
-def held(parts: tuple[Part, ...], alphas: tuple[Fraction, ...], wider: float) -> None:
+def check_held(parts: tuple[Part, ...], alphas: tuple[Fraction, ...], wider: float) -> None:
     """No half-width is less than needed, nor wider than needed by more than a part of it."""
     parts = combine_parts(parts)
-    law, unit = exact_law(parts)
+    law, unit = compute_exact_law(parts)
     for alpha in alphas:
         half = compute_combined_halfwidth(parts, alpha)
         assert beyond(law, unit, half) <= float(alpha) * (1 + ROUNDING), alpha
@@ -148,22 +148,22 @@ SMALL = [
 
 @pytest.mark.parametrize("parts", SMALL)
 def test_half_widths_on_a_lattice_are_the_least(parts: tuple[Part, ...]) -> None:
-    held(parts, ALPHAS, 0)
+    check_held(parts, ALPHAS, 0)
 
 
 def test_so_many_draws_that_hardly_any_is_not_zero() -> None:
-    held((gaussian("0.09", draws=10**6),), ALPHAS, 0)
-    held((laplace("0.08", draws=10**6), laplace("0.5", F(1, 2), 10**4)), ALPHAS, 0)
+    check_held((gaussian("0.09", draws=10**6),), ALPHAS, 0)
+    check_held((laplace("0.08", draws=10**6), laplace("0.5", F(1, 2), 10**4)), ALPHAS, 0)
     assert compute_combined_halfwidth((gaussian("0.0001", draws=10**6),), F(1, 10**6)) == 0
 
 
 def test_a_law_that_is_a_little_narrower_is_told_from_the_right_one() -> None:
     right, wrong = (gaussian(400, 1, 4),), (gaussian(400, 1, 3), gaussian(350, 1, 1))
-    law, unit = exact_law(right)
+    law, unit = compute_exact_law(right)
     assert beyond(law, unit, compute_combined_halfwidth(wrong, F(1, 20))) > 0.05
 
 
-def primes(number: int) -> list[int]:
+def list_primes(number: int) -> list[int]:
     return [n for n in range(2, 2000) if all(n % k for k in range(2, n))][:number]
 
 
@@ -172,7 +172,7 @@ def test_terms_without_a_lattice_are_smoothed() -> None:
     close = (laplace(2, F(1, 3), 2), gaussian(9, F(1, 7)), laplace(5, F(1, 11)))
     finer = F(1, 10**9)
     parts = tuple(part._replace(weight=part.weight + finer) for part in close)
-    law, unit = exact_law(close, 1e-18)
+    law, unit = compute_exact_law(close, 1e-18)
     for alpha in (F(1, 2), F(1, 20), F(1, 100)):
         half, needed = compute_combined_halfwidth(parts, alpha), quantile(law, unit, alpha)
         assert beyond(law, unit, half + 1000 * finer) <= alpha  # so much the weights move it
@@ -181,7 +181,7 @@ def test_terms_without_a_lattice_are_smoothed() -> None:
 
 @pytest.mark.parametrize("sigma", [3, 1000, 10**7])
 def test_many_gaussian_terms_are_normal(sigma: int) -> None:
-    weights = [F(1, prime) for prime in primes(256)]
+    weights = [F(1, prime) for prime in list_primes(256)]
     parts = tuple(gaussian(sigma**2, weight, 3) for weight in weights)
     spread = sigma * math.sqrt(3 * sum(weight**2 for weight in weights))
     for alpha in ALPHAS[:3]:
@@ -205,7 +205,7 @@ def test_wide_laplace_noise(scale: int, draws: int) -> None:
         elif draws == 10**6:
             needed = -NormalDist().inv_cdf(float(alpha) / 2) * scale / 3 * math.sqrt(2 * draws)
         else:  # by the law itself, at a scale that is wide enough
-            law, unit = exact_law((laplace(40, 1, draws),), 1e-18)
+            law, unit = compute_exact_law((laplace(40, 1, draws),), 1e-18)
             needed = float(quantile(law, unit, alpha)) * scale / 40 / 3
         around = 1e-4 if draws > 4 else 0.02
         wider = 0.04 if alpha < 0.5 else 0.07
@@ -214,7 +214,7 @@ def test_wide_laplace_noise(scale: int, draws: int) -> None:
 
 def test_very_small_chances_are_bounded() -> None:
     parts = (laplace(2), gaussian(4, F(1, 2), 3))
-    law, unit = exact_law(parts, 1e-300)
+    law, unit = compute_exact_law(parts, 1e-300)
     for digits in (7, 8, 12, 60, 200):
         alpha = F(1, 10**digits)
         half = compute_combined_halfwidth(parts, alpha)
@@ -232,7 +232,7 @@ def test_wide_staircase_noise(scale: int, steep: Fraction | int) -> None:
     """Half-widths grow with the scale, on a lattice and smoothed."""
     stair, first = int(40 * steep), int(40 * steep) // 3
     times = F(scale, 40)
-    law, unit = exact_law((staircase(40, stair, first, 1, 4),), 1e-18)
+    law, unit = compute_exact_law((staircase(40, stair, first, 1, 4),), 1e-18)
     wide = staircase(scale, int(stair * times), int(first * times), F(1, 3), 4)
     for alpha in ALPHAS[:3]:
         needed = quantile(law, unit, alpha) * times / 3
@@ -272,7 +272,7 @@ def stairs(size: str, weight: Fraction, draws: int) -> Part:
 
 
 @st.composite
-def sums(draw: st.DrawFn) -> tuple[Part, ...]:
+def draw_parts(draw: st.DrawFn) -> tuple[Part, ...]:
     weights = st.fractions(F(1, 6), 3, max_denominator=6)
     made = []
     for _ in range(draw(st.integers(1, 4))):
@@ -283,18 +283,18 @@ def sums(draw: st.DrawFn) -> tuple[Part, ...]:
 
 
 @settings(max_examples=25, deadline=None)
-@given(sums(), st.sampled_from(ALPHAS))
+@given(draw_parts(), st.sampled_from(ALPHAS))
 def test_no_half_width_of_any_sum_is_less_than_needed(
     parts: tuple[Part, ...], alpha: Fraction
 ) -> None:
-    held(parts, (alpha,), 0.002)
+    check_held(parts, (alpha,), 0.002)
 
 
 @pytest.mark.thorough
 @settings(max_examples=600, deadline=None)
-@given(sums(), st.fractions(F(1, 10**7), F(9, 10)))
+@given(draw_parts(), st.fractions(F(1, 10**7), F(9, 10)))
 def test_none_of_many_sums_is_less_than_needed(parts: tuple[Part, ...], alpha: Fraction) -> None:
-    held(parts, (alpha,), 0.002)
+    check_held(parts, (alpha,), 0.002)
 
 
 # --- quantiles and weights ---------------------------------------------------------------------

@@ -45,7 +45,7 @@ MEAN: dict[str, Any] = {"name": "w", "statistic": "mean", "column": "days", "by"
 KEY = OutputColumn("region", "key", ["north", "south"], "declared values of region")
 
 
-def plan_of(*queries: dict[str, Any], **privacy: Any) -> Plan:
+def plan_tables(*queries: dict[str, Any], **privacy: Any) -> Plan:
     return make_plan(load(spec(*queries, **privacy)))
 
 
@@ -65,35 +65,35 @@ def column(tables: tuple[OutputTable, ...], name: str) -> OutputColumn:
     return next(column for column in tables[0].columns if column.name == name)
 
 
-def flags_of(columns: Sequence[OutputColumn], *queries: dict[str, Any]) -> list[Any]:
+def list_flags(columns: Sequence[OutputColumn], *queries: dict[str, Any]) -> list[Any]:
     table = OutputTable("by_region", (KEY, *columns))
-    return list(column(add_count_flags([table], plan_of(*queries)), "m_flag").values)
+    return list(column(add_count_flags([table], plan_tables(*queries)), "m_flag").values)
 
 
 def test_a_quantile_is_flagged_where_its_ranks_exceed_a_tenth_of_its_values() -> None:
     columns = [*quantile(36), *count([360, 359], "w_count")]
-    assert flags_of(columns, MEDIAN, MEAN) == ["ok", "low_reliability"]
-    tables = add_count_flags([OutputTable("by_region", (KEY, *columns))], plan_of(MEDIAN, MEAN))
+    assert list_flags(columns, MEDIAN, MEAN) == ["ok", "low_reliability"]
+    tables = add_count_flags([OutputTable("by_region", (KEY, *columns))], plan_tables(MEDIAN, MEAN))
     assert word(column(tables, "m_flag").description) == (
         "ok, or low_reliability where m_rank_moe exceeds a tenth of w_count"
     )
     unknown = OutputTable("by_region", (KEY, *quantile(36)))
-    tables = mark_bounded(add_count_flags([unknown], plan_of(MEDIAN)), plan_of(MEDIAN))
+    tables = mark_bounded(add_count_flags([unknown], plan_tables(MEDIAN)), plan_tables(MEDIAN))
     assert "m_flag" not in {one.name for one in tables[0].columns}
 
 
 def test_a_count_that_may_hold_missing_values_never_makes_a_quantile_reliable() -> None:
     """1,000 records, of which one has a value: no more is known than that they are few enough."""
     columns = [*quantile(8), *count([1000, 79])]
-    assert flags_of(columns, MEDIAN, COUNT) == [None, "low_reliability"]
+    assert list_flags(columns, MEDIAN, COUNT) == [None, "low_reliability"]
     filled = spec(MEDIAN, COUNT)
     filled["columns"]["days"]["nulls"] = 0
     tables = add_count_flags([OutputTable("by_region", (KEY, *columns))], make_plan(load(filled)))
     assert column(tables, "m_flag").values == ["ok", "low_reliability"]
     known = COUNT | {"where": "days IS NOT NULL"}
-    assert flags_of(columns, MEDIAN, known) == ["ok", "low_reliability"]
+    assert list_flags(columns, MEDIAN, known) == ["ok", "low_reliability"]
     other = COUNT | {"where": "stars IS NOT NULL"}
-    plan = plan_of(MEDIAN, other)
+    plan = plan_tables(MEDIAN, other)
     assert count_beside(plan.reads[0].query, plan) is None
 
 
@@ -112,7 +112,7 @@ def test_a_count_that_may_hold_missing_values_never_makes_a_quantile_reliable() 
 def test_the_count_is_of_the_same_records_in_the_same_table(
     others: tuple[dict[str, Any], ...], beside: CountBeside | None
 ) -> None:
-    plan = plan_of(MEDIAN, *others)
+    plan = plan_tables(MEDIAN, *others)
     (query,) = [read.query for read in plan.reads if read.query.name == "m"]
     assert count_beside(query, plan) == beside
     assert find_judge(query, plan) == (beside.name if beside and beside.of_values else None)
@@ -125,7 +125,7 @@ def test_a_filter_is_part_of_what_a_count_of_values_counts() -> None:
         "days IS NOT NULL": None,
         "stars > 3 AND days IS NOT NULL": None,
     }.items():
-        plan = plan_of(few, COUNT | {"where": where})
+        plan = plan_tables(few, COUNT | {"where": where})
         assert find_judge(plan.reads[0].query, plan) == beside
 
 
@@ -146,7 +146,7 @@ def chosen(name: str) -> OutputTable:
 @pytest.mark.parametrize(("name", "flag"), [("north", "low_reliability"), ("south", "ok")])
 def test_a_name_is_judged_by_its_own_count_in_whichever_table(name: str, flag: str) -> None:
     counts = OutputTable("by_region", (KEY, *count([99, 100], "h")))
-    plan = plan_of(MODE, COUNT | {"by": []}, BY_NAME)
+    plan = plan_tables(MODE, COUNT | {"by": []}, BY_NAME)
     tables = add_count_flags([chosen(name), counts], plan)
     assert column(tables, "m_flag").values == [flag]
     assert find_judge(plan.reads[0].query, plan) == "h"
@@ -154,7 +154,7 @@ def test_a_name_is_judged_by_its_own_count_in_whichever_table(name: str, flag: s
 
 def test_a_count_of_all_records_never_makes_a_name_reliable() -> None:
     """They may have other values: it can only be too small."""
-    plan = plan_of(MODE, COUNT | {"by": []})
+    plan = plan_tables(MODE, COUNT | {"by": []})
     assert column(add_count_flags([chosen("north")], plan), "m_flag").values == [None]
     few = replace(chosen("north"), columns=(*chosen("north").columns[:3], *count([99])))
     assert column(add_count_flags([few], plan), "m_flag").values == ["low_reliability"]
@@ -170,7 +170,7 @@ def test_figures_of_groups_that_may_have_no_records_are_empty() -> None:
     ]
     mean = [replace(one, query="w") for one in mean]
     table = OutputTable("by_region", (KEY, *mean, *quantile(1)))
-    plan = plan_of(MEAN, MEDIAN)
+    plan = plan_tables(MEAN, MEDIAN)
     tables = remove_empty_groups(add_count_flags([table], plan), plan)
     for name in ("w", "w_noise_moe", "w_low", "w_high", "m"):
         assert column(tables, name).values[0] is None
@@ -186,18 +186,18 @@ def test_a_quantile_of_a_group_that_may_have_no_units_is_empty() -> None:
     units = {**COUNT, "statistic": "count_units"}
     table = OutputTable("by_region", (KEY, *count([7, 8]), *quantile(1)))
     for privacy in ({}, PEOPLE):
-        plan = plan_of(units, MEDIAN, **privacy)
+        plan = plan_tables(units, MEDIAN, **privacy)
         tables = remove_empty_groups(add_count_flags([table], plan), plan)
         assert column(tables, "m").values == [None, 4]
         assert column(tables, "m_flag").values == ["low_reliability", None]
         assert "empty where n is within its noise of 0" in word(column(tables, "m").description)
-    other = plan_of({**units, "where": "urgent"}, MEDIAN)
+    other = plan_tables({**units, "where": "urgent"}, MEDIAN)
     assert remove_empty_groups([table], other) == (table,)
 
 
 def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     table = OutputTable("by_region", (KEY, *count([360, 3]), *quantile(9)))
-    plan = plan_of(COUNT, MEDIAN, **PEOPLE)
+    plan = plan_tables(COUNT, MEDIAN, **PEOPLE)
     tables = mark_bounded(add_count_flags([table], plan), plan)
     assert column(tables, "n_flag").values == ["bounded", "bounded low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "bounded low_reliability"]
@@ -207,17 +207,17 @@ def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     assert limits in word(column(tables, "n").description)
     assert limits not in word(column(tables, "n_noise_moe").description)
     judged = OutputTable("by_region", (KEY, *count([360, 3], "w_count")[:2], *quantile(9)))
-    plan = plan_of(MEAN, MEDIAN, **PEOPLE)
+    plan = plan_tables(MEAN, MEDIAN, **PEOPLE)
     tables = mark_bounded(add_count_flags([judged], plan), plan)
     assert "bounded in place of ok" in word(column(tables, "m_flag").description)
-    alone = plan_of(COUNT, MEDIAN)
+    alone = plan_tables(COUNT, MEDIAN)
     tables = mark_bounded(add_count_flags([table], alone), alone)
     assert column(tables, "n_flag").values == ["ok", "low_reliability"]
 
 
 def test_what_was_sealed_before_is_judged_as_it_was() -> None:
     table = OutputTable("by_region", (KEY, *count([360, 3]), *quantile(9)))
-    plan = plan_of(COUNT, MEDIAN, **PEOPLE)
+    plan = plan_tables(COUNT, MEDIAN, **PEOPLE)
     tables = mark_bounded(add_rank_flags([table], plan), plan, with_others=False)
     assert column(tables, "n_flag").values == ["bounded", "low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "low_reliability"]
@@ -237,7 +237,7 @@ def test_all_that_a_flag_says() -> None:
 def test_people_are_cut_only_out_of_groups(rows: int, groups: int, cut: bool) -> None:
     people = COUNT | {"statistic": "count_units"}
     limits = {"max_rows_per_unit": rows, "max_groups_per_unit": groups}
-    plan = plan_of(people, **PEOPLE | {"bounding": limits})
+    plan = plan_tables(people, **PEOPLE | {"bounding": limits})
     (query,) = [read.query for read in plan.reads]
     bounding = plan.release.privacy.bounding
     assert is_cut_by_limits(query, bounding) is cut
@@ -248,7 +248,7 @@ def test_people_are_cut_only_out_of_groups(rows: int, groups: int, cut: bool) ->
 
 def test_the_flag_of_a_cell_depends_on_nothing_but_the_spec_and_noisy_figures() -> None:
     """As far as it is ``bounded``: it is the same in every cell that has no stronger word."""
-    plan = plan_of(COUNT, **PEOPLE)
+    plan = plan_tables(COUNT, **PEOPLE)
     for values in ([10**6, 10**6], [100, 5000]):
         table = OutputTable("by_region", (KEY, *count(values)))
         assert column(mark_bounded([table], plan), "n_flag").values == ["bounded"] * 2

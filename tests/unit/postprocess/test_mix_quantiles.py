@@ -24,13 +24,13 @@ WEIGHTS = [
 WIDE = Fraction(10**9)  # so wide that the slack for the lattice does not count
 
 
-def found(family: NoiseFamily, alpha: Fraction, weights: tuple[float, ...]) -> float:
+def solve_halfwidth(family: NoiseFamily, alpha: Fraction, weights: tuple[float, ...]) -> float:
     noise = Noise(family, WIDE if family is NoiseFamily.LAPLACE else WIDE**2)
     arrays = [np.array([weight]) for weight in weights]
     return float(mix_quantiles(noise, alpha, *arrays)[0] / WIDE)  # type: ignore[arg-type]
 
 
-def laplace_outside(at: float, weights: tuple[float, ...]) -> mpmath.mpf:
+def compute_laplace_outside(at: float, weights: tuple[float, ...]) -> mpmath.mpf:
     """P(abs(sum) > at), with weights taken apart by so little that 60 digits don't mind."""
     with mpmath.workdps(60):
         scales = [mpmath.mpf(w) + mpmath.mpf(10) ** -12 * (i + 1) for i, w in enumerate(weights)]
@@ -47,15 +47,15 @@ def laplace_outside(at: float, weights: tuple[float, ...]) -> mpmath.mpf:
 @for_each("weights", WEIGHTS)
 @for_each("alpha", ["0.5", "0.05", "0.005", "0.0000001"])
 def test_laplace(weights: tuple[float, ...], alpha: str) -> None:
-    at = found(NoiseFamily.LAPLACE, Fraction(alpha), weights)
-    assert laplace_outside(at, weights) <= float(alpha) * (1 + 1e-9)
-    assert laplace_outside(at * 0.97, weights) >= float(alpha)
+    at = solve_halfwidth(NoiseFamily.LAPLACE, Fraction(alpha), weights)
+    assert compute_laplace_outside(at, weights) <= float(alpha) * (1 + 1e-9)
+    assert compute_laplace_outside(at * 0.97, weights) >= float(alpha)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @pytest.mark.parametrize("alpha", ["0.5", "0.05", "0.0000001"])
 def test_gaussian(weights: tuple[float, ...], alpha: str) -> None:
-    at = found(NoiseFamily.GAUSSIAN, Fraction(alpha), weights)
+    at = solve_halfwidth(NoiseFamily.GAUSSIAN, Fraction(alpha), weights)
     length = np.linalg.norm(weights)
     assert mpmath.erfc(at / length / mpmath.sqrt(2)) <= float(alpha)
     assert mpmath.erfc(at * 0.999 / length / mpmath.sqrt(2)) >= float(alpha)

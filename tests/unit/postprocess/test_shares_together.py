@@ -26,7 +26,7 @@ def share(name: str, where: str = "days > 3", **more: Any) -> Share:
     return {"name": name, "statistic": "proportion", "where": where, "by": ["region"]} | more
 
 
-def plan_of(*shares: Share, **privacy: Any) -> Plan:
+def plan_tables(*shares: Share, **privacy: Any) -> Plan:
     return make_plan(load(spec(*shares, **privacy)))
 
 
@@ -48,7 +48,7 @@ def together(plan: Plan) -> set[tuple[str, ...]]:
 def test_shares_of_the_same_records_have_one_count(
     one: str, other: str, privacy: dict[str, Any]
 ) -> None:
-    plan = plan_of(share("a", one), share("b", other), **privacy)
+    plan = plan_tables(share("a", one), share("b", other), **privacy)
     assert together(plan) == {("a", "b")}
     fit = find_joint_shares(plan)["a"].fit
     assert fit.weight("a") + fit.weight("b") == 1
@@ -67,7 +67,7 @@ def test_shares_of_the_same_records_have_one_count(
     ],
 )
 def test_of_other_records_nothing_is_said(other: Share) -> None:
-    assert together(plan_of(share("a"), other)) == set()
+    assert together(plan_tables(share("a"), other)) == set()
 
 
 def test_private_keys_are_those_of_one_table() -> None:
@@ -76,7 +76,7 @@ def test_private_keys_are_those_of_one_table() -> None:
         share(name, f"days > {at}", by=["town"], table=table, partition_selection=selection)
         for at, (name, table) in enumerate(zip("abc", ("one", "one", "two"), strict=True))
     ]
-    assert together(plan_of(*shares, delta=Decimal("1e-6"))) == {("a", "b")}
+    assert together(plan_tables(*shares, delta=Decimal("1e-6"))) == {("a", "b")}
 
 
 def test_weighted_records_are_not_those_that_count_once() -> None:
@@ -91,7 +91,7 @@ def test_weighted_records_are_not_those_that_count_once() -> None:
 
 
 def test_less_noise_weighs_more() -> None:
-    plan = plan_of(share("a", epsilon=2), share("b", "days > 9", epsilon=1))
+    plan = plan_tables(share("a", epsilon=2), share("b", "days > 9", epsilon=1))
     fit = find_joint_shares(plan)["a"].fit
     assert (fit.weight("a"), fit.weight("b")) == (fit.weight("b") * 4, 1 - fit.weight("a"))
 
@@ -105,7 +105,7 @@ def test_shares_of_all_records_are_as_they_were() -> None:
 
 def test_the_order_in_the_spec_changes_no_count() -> None:
     shares = [share("a", epsilon=2), share("b", "days > 9"), share("c", "days > 5")]
-    fits = [find_joint_shares(plan_of(*order))["a"].fit for order in (shares, shares[::-1])]
+    fits = [find_joint_shares(plan_tables(*order))["a"].fit for order in (shares, shares[::-1])]
     assert fits[0] == fits[1]
 
 
@@ -114,5 +114,5 @@ def test_shares_with_very_many_laws_of_noise_stay_apart() -> None:
         share(f"s{at}", f"days > {at}", epsilon=Decimal(100 + at) / 100)
         for at in range(MOST_LAWS + 1)
     ]
-    assert together(plan_of(*shares)) == set()
-    assert len(together(plan_of(*shares[1:]))) == 1
+    assert together(plan_tables(*shares)) == set()
+    assert len(together(plan_tables(*shares[1:]))) == 1

@@ -61,7 +61,7 @@ def done(tables, *queries: Query, variance=Fraction(8)) -> Finished:
     return finish_tables(tables, [Noisy(one, one.name, variance) for one in queries], LEVEL)
 
 
-def values_of(result: Finished, place=0) -> dict[str, list[object]]:
+def list_values(result: Finished, place=0) -> dict[str, list[object]]:
     return {column.name: list(column.values) for column in result.tables[place].columns}
 
 
@@ -76,7 +76,7 @@ def test_what_nothing_is_done_to_stays_as_it_is():
 
 def test_cells_are_0_or_more_and_the_raw_ones_are_handed_on():
     result = only(query(nonnegative=True))
-    columns = values_of(result)
+    columns = list_values(result)
     assert columns["visits"] == [99, 0, 38]
     assert columns["visits_noise_moe"] == [7, 7, 7]
     assert columns["visits_flag"] == ["ok", "low_reliability", "ok"]
@@ -99,7 +99,7 @@ def test_whole_numbers_keep_the_total():
 
 def test_hidden_cells_are_empty_and_so_are_their_raw_ones():
     result = only(query(nonnegative=True, hide_below=Fraction(39)))
-    columns = values_of(result)
+    columns = list_values(result)
     assert columns["visits"] == [99, None, None]
     assert columns["visits_noise_moe"] == [7, None, None]
     assert columns["visits_flag"] == ["ok", "suppressed", "suppressed"]
@@ -108,7 +108,7 @@ def test_hidden_cells_are_empty_and_so_are_their_raw_ones():
 
 def test_figures_are_rounded_last_and_half_widths_allow_for_it():
     result = only(query(hide_below=Fraction(38), round_to=Fraction(25)), (112, -13, 38))
-    columns = values_of(result)
+    columns = list_values(result)
     assert columns["visits"] == [100, None, 50]
     assert columns["visits_noise_moe"] == [20, None, 20]
     assert result.raw["by_region", "visits"] == ([112, None, 38], 0)
@@ -128,7 +128,7 @@ def test_rounding_sets_the_decimals(step, values, halves, decimals):
 
 
 def test_another_share_flags_others():
-    columns = values_of(only(query(flag_unreliable_at=Fraction(1, 20)), (139, 140, 141)))
+    columns = list_values(only(query(flag_unreliable_at=Fraction(1, 20)), (139, 140, 141)))
     assert columns["visits_flag"] == ["low_reliability", "ok", "ok"]
     result = only(query(flag_unreliable_at=Fraction(1, 20)))
     assert "exceeds 5% of visits" in word(result.tables[0].columns[3].description)
@@ -143,7 +143,7 @@ def test_a_condition_reads_the_row_before_anything_is_hidden_or_rounded():
     wait = query("wait", statistic="mean", publish_if=condition)
     columns = [*estimate([42, 41, 90], 7), *mean, *counts]
     columns = [c if c.query else replace(c, query="wait") for c in columns]
-    result = values_of(done([table("by_region", *columns)], visits, wait))
+    result = list_values(done([table("by_region", *columns)], visits, wait))
     assert result["visits"] == [None, None, 100]
     assert result["wait"] == [2000, None, None]
     assert result["wait_count"] == [25, None, None]
@@ -162,7 +162,7 @@ def test_each_of_several_quantiles_is_hidden_by_itself():
         ]
     ]
     pay = query("pay", statistic="quantile", publish_if=Expression("value > 10", ()))
-    result = values_of(done([table("by_region", *columns)], pay, variance=None))
+    result = list_values(done([table("by_region", *columns)], pay, variance=None))
     assert result["pay_q25"] == [None, 20, 30]
     assert result["pay_q25_rank_moe"] == [None, 9, 9]
     assert result["pay_q75"] == [15, 40, 50]
@@ -176,7 +176,7 @@ def test_names_are_hidden_by_another_figure_of_the_row():
         OutputColumn("top_flag", "text", [None] * 3, "", 0, "top"),
     ]
     mode = query("top", statistic="mode", publish_if=Expression("visits >= 40", ()), round_to=None)
-    result = values_of(done([table("by_region", *estimate([9, 50, 60], 7), *top)], query(), mode))
+    result = list_values(done([table("by_region", *estimate([9, 50, 60], 7), *top)], query(), mode))
     assert result["top"] == [None, "b", "a"]
     assert result["top_flag"] == ["suppressed", None, None]
 
@@ -190,7 +190,7 @@ def test_tables_of_the_same_records_agree():
     tables = [TOTAL, table("by_region", *estimate([100, -3, 40], 7))]
     result = done(tables, total, query(**WANTED, integer=True), variance=Fraction(1000))
     assert result.tables[0].columns[0].values == [124]
-    assert sum(values_of(result, 1)["visits"]) == 124
+    assert sum(list_values(result, 1)["visits"]) == 124
     assert not result.remarks
 
 
@@ -234,7 +234,7 @@ def test_a_half_width_is_that_of_the_finished_figure_where_that_is_larger():
         for one, law in zip((total, cells), laws, strict=True)
     ]
     result = finish_tables(tables, noises, level)
-    (of_total,) = values_of(result)["total_noise_moe"]
+    (of_total,) = list_values(result)["total_noise_moe"]
     assert halves[0] * 100 < of_total < halves[0] * 110
     draws = np.random.default_rng(1).laplace(size=(4, 200_000)) * [[4000], [6000], [6000], [6000]]
     weight = Fraction(27, 31)  # 1/v over 1/v + 1/(3 v')

@@ -90,7 +90,7 @@ CASES = [
 
 
 @cache
-def planned(queries: str, law: str, hidden: tuple[str, ...], people: bool = False) -> Plan:
+def plan_queries(queries: str, law: str, hidden: tuple[str, ...], people: bool = False) -> Plan:
     """A plan of counts that agree; ``hidden`` columns have undeclared values and nulls."""
     privacy: dict[str, Any] = {"unit": "row", "adjacency": "add-remove"} | LAWS[law]
     if people:
@@ -115,7 +115,7 @@ def planned(queries: str, law: str, hidden: tuple[str, ...], people: bool = Fals
     return make_plan(load(spec))
 
 
-def groups_of(plan: Plan) -> list[list[Noisy]]:
+def list_groups(plan: Plan) -> list[list[Noisy]]:
     """The figures that agree, by what they count."""
     groups: dict[object, list[Noisy]] = {}
     for noisy in collect_noisy_figures(plan, plan.reads):
@@ -124,11 +124,11 @@ def groups_of(plan: Plan) -> list[list[Noisy]]:
     return list(groups.values())
 
 
-def known(members: Sequence[Noisy]) -> Observed:
+def observe_members(members: Sequence[Noisy]) -> Observed:
     return collect_observed(members, [noisy.query.cells for noisy in members])
 
 
-def fit_of(group: Observed) -> Fit:
+def fit(group: Observed) -> Fit:
     return solve_least_squares(group.tables, group.observed, group.sizes)
 
 
@@ -153,7 +153,7 @@ class Oracle(NamedTuple):
         return np.asarray((self.weights(table) ** 2) @ self.variances)
 
 
-def published_axes(members: Sequence[Noisy]) -> list[Group]:
+def list_published_axes(members: Sequence[Noisy]) -> list[Group]:
     axes: dict[tuple[str, tuple[str, ...]], Group] = {}
     for noisy in members:
         for group in noisy.query.groups:
@@ -172,7 +172,7 @@ def along(axis: Group, groups: Sequence[Group], axes: Sequence[AxisMatrix]) -> F
     return np.ones((1, len(axis.labels)))
 
 
-def matrix_of(
+def build_matrix(
     axes: Sequence[Group], groups: Sequence[Group], mixed: Sequence[AxisMatrix]
 ) -> Floats:
     """The integers of a table in the order of ``axes``, as sums of all cells."""
@@ -187,15 +187,15 @@ EACH = AxisMatrix(AxisKind.EACH)
 
 def oracle(plan: Plan, members: Sequence[Noisy]) -> Oracle:
     """What the plan releases of the members' records."""
-    axes = published_axes(members)
+    axes = list_published_axes(members)
     rows: dict[str, tuple[Floats, float]] = {}
     for noisy in members:
         read = next(read for read in plan.reads if read.query == noisy.query)
-        plain = matrix_of(axes, noisy.query.groups, [EACH] * len(noisy.query.groups))
+        plain = build_matrix(axes, noisy.query.groups, [EACH] * len(noisy.query.groups))
         if read.reading is Reading.COMBINED and not is_condition(plan, read.steps):
-            for step in steps_of(plan, read.steps):
+            for step in list_steps(plan, read.steps):
                 mixed = step.axes or (EACH,) * len(step.query.groups)
-                matrix = matrix_of(axes, step.query.groups, mixed)
+                matrix = build_matrix(axes, step.query.groups, mixed)
                 extra = math.prod(
                     len(group.labels)
                     for group in step.query.groups
@@ -207,20 +207,21 @@ def oracle(plan: Plan, members: Sequence[Noisy]) -> Oracle:
     matrices, spreads = zip(*rows.values(), strict=True)
     each = [np.full(len(m), spread) for m, spread in zip(matrices, spreads, strict=True)]
     tables = [
-        matrix_of(axes, noisy.query.groups, [EACH] * len(noisy.query.groups)) for noisy in members
+        build_matrix(axes, noisy.query.groups, [EACH] * len(noisy.query.groups))
+        for noisy in members
     ]
     return Oracle(np.vstack(matrices), np.concatenate(each), tables, list(rows))
 
 
-def steps_of(plan: Plan, names: Sequence[str]) -> list[Step]:
+def list_steps(plan: Plan, names: Sequence[str]) -> list[Step]:
     return [step for step in plan.steps if step.query.name in names]
 
 
 def is_condition(plan: Plan, names: Sequence[str]) -> bool:
-    return any(len(step.measures) > 1 for step in steps_of(plan, names))
+    return any(len(step.measures) > 1 for step in list_steps(plan, names))
 
 
-def in_order(cells: Floats, groups: Sequence[Group], axes: Sequence[Group]) -> Floats:
+def sort_values(cells: Floats, groups: Sequence[Group], axes: Sequence[Group]) -> Floats:
     """Integers of a table, added up over other groups, in the order of the axes."""
     columns = [group.column for group in groups]
     array = np.reshape(cells, [len(group.labels) for group in groups])
@@ -240,10 +241,10 @@ def in_order(cells: Floats, groups: Sequence[Group], axes: Sequence[Group]) -> F
 def test_figures_err_as_the_best_estimate_does_and_no_more_than_planned(
     queries: str, law: str, hidden: tuple[str, ...]
 ) -> None:
-    plan = planned(queries, law, hidden)
-    for members in groups_of(plan):
-        group, best = known(members), oracle(plan, members)
-        left = compute_remaining_variance(fit_of(group))
+    plan = plan_queries(queries, law, hidden)
+    for members in list_groups(plan):
+        group, best = observe_members(members), oracle(plan, members)
+        left = compute_remaining_variance(fit(group))
         for place, (noisy, spread) in enumerate(zip(members, left, strict=True)):
             assert np.allclose(best.variance(place), spread, rtol=1e-6), noisy.query.name
             assert spread <= float(noisy.variance or 0) * (1 + 1e-4)
@@ -251,7 +252,7 @@ def test_figures_err_as_the_best_estimate_does_and_no_more_than_planned(
 
 @pytest.mark.thorough
 def test_most_of_these_plans_are_planned_together() -> None:
-    plans = [planned(*case) for case in CASES]
+    plans = [plan_queries(*case) for case in CASES]
     together = [plan for plan in plans if any(read.terms for read in plan.reads)]
     centred = [plan for plan in together if any(step.axes for step in plan.steps)]
     assert len(together) > len(plans) / 2
@@ -260,10 +261,10 @@ def test_most_of_these_plans_are_planned_together() -> None:
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_of_people_too(law: str) -> None:
-    plan = planned("levels", law, ("a", "b", "c"), people=True)
-    for members in groups_of(plan):
-        group, best = known(members), oracle(plan, members)
-        left = compute_remaining_variance(fit_of(group))
+    plan = plan_queries("levels", law, ("a", "b", "c"), people=True)
+    for members in list_groups(plan):
+        group, best = observe_members(members), oracle(plan, members)
+        left = compute_remaining_variance(fit(group))
         for place, (noisy, spread) in enumerate(zip(members, left, strict=True)):
             assert np.allclose(best.variance(place), spread, rtol=1e-6)
             assert spread <= float(noisy.variance or 0) * (1 + 1e-4)
@@ -272,8 +273,8 @@ def test_of_people_too(law: str) -> None:
 @pytest.mark.parametrize("queries", ["total and cells", "levels"])
 def test_the_finest_table_alone_would_err_more(queries: str) -> None:
     """What was done before: coarser tables are sums of the finest one, as if it was released."""
-    (members,) = groups_of(planned(queries, "laplace", ("a", "b", "c")))
-    group, finest = known(members), members[-1]
+    (members,) = list_groups(plan_queries(queries, "laplace", ("a", "b", "c")))
+    group, finest = observe_members(members), members[-1]
     alone = [Counts(group.tables[-1], (), finest.variance or Fraction(0))]
     left = compute_remaining_variance(solve_least_squares(group.tables, alone, group.sizes))
     assert left[0] > 4 * float(members[0].variance or 0)
@@ -284,7 +285,7 @@ def test_the_finest_table_alone_would_err_more(queries: str) -> None:
 def test_figures_are_the_best_estimate_of_what_was_released(
     queries: str, law: str, hidden: tuple[str, ...]
 ) -> None:
-    plan = planned(queries, law, hidden)
+    plan = plan_queries(queries, law, hidden)
     random = np.random.default_rng(5)
     released = NoisyTable(
         {
@@ -297,8 +298,8 @@ def test_figures_are_the_best_estimate_of_what_was_released(
     before = build_tables(plan, released)
     level = plan.release.output.interval
     after = finish_tables(before, collect_noisy_figures(plan, plan.reads, released), level).tables
-    for members in groups_of(plan):
-        axes, best = published_axes(members), oracle(plan, members)
+    for members in list_groups(plan):
+        axes, best = list_published_axes(members), oracle(plan, members)
         integers = []
         for name in best.sources:
             step = next(step for step in plan.steps if step.query.name == name)
@@ -308,10 +309,10 @@ def test_figures_are_the_best_estimate_of_what_was_released(
                 queries_of = [noisy.query for noisy in members if noisy.step == name]
                 query = max(queries_of, key=lambda query: query.cells)
                 cells, groups = column(before, query), query.groups
-            integers.append(in_order(cells, groups, axes))
+            integers.append(sort_values(cells, groups, axes))
         observed = np.concatenate(integers)
         for place, noisy in enumerate(members):
-            figures = in_order(column(after, noisy.query), noisy.query.groups, axes)
+            figures = sort_values(column(after, noisy.query), noisy.query.groups, axes)
             # weights are whole parts of 4096, and the integers here far from any truth
             estimate = best.weights(place) @ observed
             assert np.allclose(figures, estimate, atol=900 * 4 / 4096 * len(best.sources))
@@ -325,10 +326,10 @@ def test_figures_are_the_best_estimate_of_what_was_released(
 def test_what_enters_a_figure_is_what_the_best_estimate_weighs(
     queries: str, law: str, hidden: tuple[str, ...]
 ) -> None:
-    plan = planned(queries, law, hidden)
-    for members in groups_of(plan):
-        group, best = known(members), oracle(plan, members)
-        for place, entered in enumerate(list_entering(fit_of(group))):
+    plan = plan_queries(queries, law, hidden)
+    for members in list_groups(plan):
+        group, best = observe_members(members), oracle(plan, members)
+        for place, entered in enumerate(list_entering(fit(group))):
             assert entered is not None
             sizes = sorted(chain.from_iterable(kinds.elements() for kinds in entered.values()))
             weights = np.sort(abs(best.weights(place)[0]))[-len(sizes) :]
@@ -348,11 +349,11 @@ def noise_drawn(noise: Noise, number: int, random: np.random.Generator) -> Float
     return np.asarray(random.geometric(chance, number) - random.geometric(chance, number), float)
 
 
-def counted(truth: Floats, groups: Sequence[Group], mixed: Sequence[AxisMatrix]) -> Floats:
+def count_cells(truth: Floats, groups: Sequence[Group], mixed: Sequence[AxisMatrix]) -> Floats:
     """The integers of a step, of the cells of a, b and c in order."""
     axes = [Group(name, groups[0].type, tuple(keys)) for name, keys in KEYS.items()]
     order = [axis for axis in axes if axis.column in {group.column for group in groups}]
-    table = matrix_of(axes, groups, mixed) @ truth.ravel()
+    table = build_matrix(axes, groups, mixed) @ truth.ravel()
     lengths = {group.column: len(group.labels) for group in groups}
     table = table.reshape([lengths[axis.column] for axis in order])
     places = [[axis.column for axis in order].index(group.column) for group in groups]
@@ -364,7 +365,9 @@ def exact(plan: Plan, truth: Floats) -> dict[str, Floats]:
     for step in plan.steps:
         groups = step.query.groups
         mixed = step.axes or (EACH,) * len(groups)
-        made[step.query.name] = counted(truth, groups, mixed) if groups else np.array([truth.sum()])
+        made[step.query.name] = (
+            count_cells(truth, groups, mixed) if groups else np.array([truth.sum()])
+        )
     return made
 
 
@@ -376,12 +379,12 @@ class Errors(NamedTuple):
     missed: dict[str, float]
 
 
-def errors(plan: Plan, level: Fraction, releases: int, seed: int) -> Errors:
+def compute_errors(plan: Plan, level: Fraction, releases: int, seed: int) -> Errors:
     random = np.random.default_rng(seed)
     truth = random.integers(0, 60, size=tuple(SIZES.values())).astype(float)
     sums = exact(plan, truth)
     queries = [read.query for read in plan.reads]
-    true = {query.name: figures_of(truth, query) for query in queries}
+    true = {query.name: list_figures_drawn(truth, query) for query in queries}
     squares = {query.name: [0.0, 0.0, 0.0] for query in queries}
     for _ in range(releases):
         values = {}
@@ -402,10 +405,10 @@ def errors(plan: Plan, level: Fraction, releases: int, seed: int) -> Errors:
     return Errors(*(dict(zip(squares, part, strict=True)) for part in named))
 
 
-def figures_of(truth: Floats, query: Query) -> Floats:
+def list_figures_drawn(truth: Floats, query: Query) -> Floats:
     if not query.groups:
         return np.array([truth.sum()])
-    return counted(truth, query.groups, [EACH] * len(query.groups))
+    return count_cells(truth, query.groups, [EACH] * len(query.groups))
 
 
 def column(tables: Sequence[OutputTable], query: Query, ending: str = "") -> Floats:
@@ -419,10 +422,10 @@ def column(tables: Sequence[OutputTable], query: Query, ending: str = "") -> Flo
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("queries", ["single", "levels"])
 def test_whole_releases_err_no_more_and_their_intervals_hold(queries: str, seed: int) -> None:
-    plan = planned(queries, "laplace", ("a", "b", "c"))
+    plan = plan_queries(queries, "laplace", ("a", "b", "c"))
     assert any(read.terms for read in plan.reads)
     releases, level = 150, Fraction(1, 2)  # where laws of another shape differ most
-    found = errors(with_level(plan, level), level, releases, seed)
+    found = compute_errors(with_level(plan, level), level, releases, seed)
     for name, square in found.finished.items():
         assert square <= found.planned[name] * 1.1
         assert found.missed[name] <= 0.5 + 4 * 0.5 / math.sqrt(releases)
@@ -435,7 +438,7 @@ def with_level(plan: Plan, level: Fraction) -> Plan:
 
 @pytest.mark.parametrize("queries", ["single", "levels", "pairs"])
 def test_records_without_a_published_label_are_remarked(queries: str) -> None:
-    plan = planned(queries, "laplace", ("a", "b", "c"))
+    plan = plan_queries(queries, "laplace", ("a", "b", "c"))
     random = np.random.default_rng(4)
     sums = exact(plan, random.integers(0, 60, size=tuple(SIZES.values())).astype(float))
 
@@ -443,7 +446,7 @@ def test_records_without_a_published_label_are_remarked(queries: str) -> None:
         """What is said where so many records have no published label in any column."""
         values = {}
         for step in plan.steps:
-            cells = sums[step.query.name] + lost * of_hidden(step)
+            cells = sums[step.query.name] + lost * compute_hidden(step)
             noise = noise_drawn(step.noise, len(cells), random)
             values[step.query.name] = (tuple(map(int, cells + noise)),)
         noisy = NoisyTable(values)
@@ -456,7 +459,7 @@ def test_records_without_a_published_label_are_remarked(queries: str) -> None:
     assert len(remarks(2000)) == 1
 
 
-def of_hidden(step: Step) -> Floats:
+def compute_hidden(step: Step) -> Floats:
     """What a record with the last label of every group adds to the integers of a step."""
     groups = step.query.groups
     column = np.ones(1)

@@ -81,7 +81,7 @@ def unit(digits: str) -> F:
     return F(10) ** exponent
 
 
-def agree(value: Number, digits: str) -> bool:
+def is_agreeing(value: Number, digits: str) -> bool:
     return abs(F(value) - F(digits)) <= unit(digits) / 2
 
 
@@ -187,15 +187,15 @@ ROWS = [*NOISE, *GAUSSIANS, *CONCENTRATED, *COMPOSED, *ANSWERS, *KEYS, *PLANS]
 def test_golden_number(digits: str, found: Found) -> None:
     values = found()
     for value in values if isinstance(values, tuple) else (values,):
-        assert agree(value, digits), float(value)
+        assert is_agreeing(value, digits), float(value)
 
 
 def test_the_comparison_tells_digits_apart() -> None:
-    assert agree(F("1.23449"), "1.234")
-    assert not agree(F("1.23451"), "1.234")
-    assert not agree(1.2334, "1.234")
-    assert agree(4.97763031e-4, "4.9776303e-4")
-    assert not agree(14 - F(1, 64) - 1, "14")
+    assert is_agreeing(F("1.23449"), "1.234")
+    assert not is_agreeing(F("1.23451"), "1.234")
+    assert not is_agreeing(1.2334, "1.234")
+    assert is_agreeing(4.97763031e-4, "4.9776303e-4")
+    assert not is_agreeing(14 - F(1, 64) - 1, "14")
 
 
 def test_golden_fractions() -> None:
@@ -213,7 +213,7 @@ def test_the_rho_of_an_epsilon_is_rounded_down() -> None:
 def test_advanced_composition() -> None:
     found = accounting.compose_advanced([TENTH] * 100, D6)
     assert found is not None
-    assert agree(found.epsilon, "6.308231")
+    assert is_agreeing(found.epsilon, "6.308231")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     """
     rho = sum((bound_range_rho(F(1)) for _ in range(100)), F(0))
     assert rho == 100 * bound_range_rho(F(1))
-    assert agree(zcdp.bound_epsilon(rho, D6), "37.0774")
+    assert is_agreeing(zcdp.bound_epsilon(rho, D6), "37.0774")
     assert loss_distributions.estimate_epsilon(EXPONENTIAL, D6) > 37
 
 
@@ -326,7 +326,7 @@ def test_drawing_again_until_a_count_is_not_negative_breaks_epsilon() -> None:
             return [each / accepted for each in law]
 
         worst = max(abs(mpmath.log(p / q)) for p, q in zip(kept(0), kept(1), strict=True))
-        assert agree(F(str(worst)), "1.2091")
+        assert is_agreeing(F(str(worst)), "1.2091")
         # The same by the product's own law: P(X >= -1) = 1 - P(X >= 2).
         (zero, _), (one, _), (two, _) = (
             chance_of_zero(laplace(1)),
@@ -349,12 +349,12 @@ def test_permute_and_flip_has_no_eighth() -> None:
     assert loss.epsilon == 1
     assert loss.rho is not None
     assert divergence < float(loss.rho)
-    assert agree(loss.rho, "0.4621171573")
+    assert is_agreeing(loss.rho, "0.4621171573")
     chosen = exponential.compute_loss(F(1), 1, monotone=True).rho
     assert chosen is not None
-    assert agree(chosen, "0.1233015615")
+    assert is_agreeing(chosen, "0.1233015615")
 
 
 def test_randomised_response_reaches_the_rho_of_all_pure_losses() -> None:
     (true, _), (wrong, _) = subset_response.enclose_chances(2, F(1))
-    assert agree(true - wrong, "0.4621171573")
+    assert is_agreeing(true - wrong, "0.4621171573")

@@ -106,7 +106,7 @@ def number(x: F) -> mp.mpf:
     return mp.mpf(x.numerator) / x.denominator
 
 
-def law_of(event: Event) -> tuple[dict[F, mp.mpf], F]:
+def get_law(event: Event) -> tuple[dict[F, mp.mpf], F]:
     """Losses under P and the mass at infinity, straight from the mechanism's definition."""
     match event:
         case Pure(e) | Approximate(e, _):
@@ -128,12 +128,12 @@ def law_of(event: Event) -> tuple[dict[F, mp.mpf], F]:
                     (step * step - 2 * x * step) / (2 * sigma2): w / total
                     for x, w in weights.items()
                 }
-                law = convolved(law, single)
+                law = convolve(law, single)
             return law, F(0)
     raise AssertionError
 
 
-def convolved(first: dict[F, mp.mpf], second: dict[F, mp.mpf]) -> dict[F, mp.mpf]:
+def convolve(first: dict[F, mp.mpf], second: dict[F, mp.mpf]) -> dict[F, mp.mpf]:
     result: dict[F, mp.mpf] = {}
     for (z, p), (y, q) in itertools.product(first.items(), second.items()):
         result[z + y] = result.get(z + y, mp.mpf(0)) + p * q
@@ -143,9 +143,9 @@ def convolved(first: dict[F, mp.mpf], second: dict[F, mp.mpf]) -> dict[F, mp.mpf
 def exactly(events: list[Counted], epsilons: list[F]) -> list[mp.mpf]:
     law, kept = {F(0): mp.mpf(1)}, mp.mpf(1)
     for event, times in events:
-        single, lost = law_of(event)
+        single, lost = get_law(event)
         for _ in range(times):
-            law, kept = convolved(law, single), kept * (1 - number(lost))
+            law, kept = convolve(law, single), kept * (1 - number(lost))
     return [
         1 - kept + kept * mp.fsum(-mp.expm1(number(e - z)) * p for z, p in law.items() if z > e)
         for e in epsilons

@@ -47,7 +47,9 @@ CELLS = (1, 2, 3)
 VALUES = [(-1, 0, 2), (1, 3), (-2, -1), (0, 1)]
 
 
-def units(limits: Contribution, cells: int, values: Iterable[int], outside: bool) -> list[Unit]:
+def list_units(
+    limits: Contribution, cells: int, values: Iterable[int], outside: bool
+) -> list[Unit]:
     """Every unit within its limits; rows outside the table count towards no cell's limit."""
     rows = list(product(range(cells + outside), values))
     found = []
@@ -62,14 +64,14 @@ def units(limits: Contribution, cells: int, values: Iterable[int], outside: bool
 
 
 @lru_cache(maxsize=64)
-def effects(
+def list_effects(
     limits: Contribution, cells: int, values: tuple[int, ...], outside: bool,
     entries: Callable[[int], Table],
 ) -> set[Table]:  # fmt: skip
     """What all units add to a table of sums."""
     width = len(entries(values[0]))
     found = set()
-    for unit in units(limits, cells, values, outside):
+    for unit in list_units(limits, cells, values, outside):
         table = [0] * (width * cells)
         for cell, value in unit:
             if cell < cells:
@@ -79,7 +81,7 @@ def effects(
     return found
 
 
-def differences(tables: Iterable[Table]) -> set[Table]:
+def find_differences(tables: Iterable[Table]) -> set[Table]:
     return {
         tuple(a - b for a, b in zip(left, right, strict=True))
         for left, right in combinations(tables, 2)
@@ -125,7 +127,7 @@ def thirds(value: int) -> Table:
     return (value**2, 2 * value * (2 - value), (2 - value) ** 2)
 
 
-def signed(value: int) -> Table:
+def sign(value: int) -> Table:
     return (value, -value)
 
 
@@ -146,12 +148,12 @@ def test_no_unit_exceeds_and_some_unit_attains(
 ) -> None:
     row, values, entries = LINEAR[linear]
     claimed = bound_addition(limits, row, cells)
-    tables = effects(limits, cells, values, True, entries)
+    tables = list_effects(limits, cells, values, True, entries)
     assert hold(tables, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
     for outside in (False, True):
         claimed = bound_replacement(limits, row, cells, outside=outside)
-        found = effects(limits, cells, values, outside, entries)
-        largest = hold(differences(found), claimed)
+        found = list_effects(limits, cells, values, outside, entries)
+        largest = hold(find_differences(found), claimed)
         assert largest[:2] == (claimed.l1, claimed.l2_squared), outside
         assert largest[2] == claimed.coordinates
 
@@ -160,10 +162,10 @@ def test_no_unit_exceeds_and_some_unit_attains(
 @pytest.mark.parametrize("cells", CELLS)
 def test_signed_vectors_are_within_bounds(cells: int, limits: Contribution) -> None:
     row = Vector(2, 2, 2, signed=True)
-    tables = effects(limits, cells, (-1, 1), True, signed)
+    tables = list_effects(limits, cells, (-1, 1), True, sign)
     claimed = bound_replacement(limits, row, cells, outside=True)
     assert hold(tables, bound_addition(limits, row, cells))[0] == 2 * limits.limit_cells(cells).rows
-    largest = hold(differences(tables), claimed)
+    largest = hold(find_differences(tables), claimed)
     assert largest[0] == claimed.l1
     if limits.groups == 1:
         assert largest[1] == claimed.l2_squared
@@ -185,14 +187,14 @@ def distinct(rows: Unit, cells: int) -> Table:
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("outside", [False, True])
 def test_distinct_values(limits: Contribution, cells: int, outside: bool) -> None:
-    people = units(limits, cells, (1, 2, 3), outside)
+    people = list_units(limits, cells, (1, 2, 3), outside)
     steps: set[Table] = set()
     moves: set[Table] = set()
     for others in crowds(cells):
         base = distinct(others, cells)
         tables = {distinct(others + unit, cells) for unit in people}
         steps |= {tuple(a - b for a, b in zip(table, base, strict=True)) for table in tables}
-        moves |= differences(tables)
+        moves |= find_differences(tables)
     claimed = bound_addition(limits, DISTINCT, cells)
     assert hold(steps, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
     claimed = bound_replacement(limits, DISTINCT, cells, outside=True)
@@ -205,13 +207,13 @@ def test_distinct_values(limits: Contribution, cells: int, outside: bool) -> Non
 def test_numbers_of_units(limits: Contribution, cells: int, outside: bool) -> None:
     tables = {
         tuple(int(any(cell == which for cell, _ in unit)) for which in range(cells))
-        for unit in units(limits, cells, (0,), outside)
+        for unit in list_units(limits, cells, (0,), outside)
         if unit or outside  # where none is outside, a unit of the table is in some cell
     }
     claimed = bound_unit_addition(limits, cells)
     assert hold(tables, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
     claimed = bound_unit_replacement(limits, cells, outside=outside)
-    largest = hold(differences(tables), claimed)
+    largest = hold(find_differences(tables), claimed)
     assert largest == (claimed.l1, claimed.l2_squared, claimed.coordinates)
 
 

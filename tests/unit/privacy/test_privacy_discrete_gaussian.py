@@ -20,7 +20,7 @@ EPSILONS = st.fractions(min_value=0, max_value=6, max_denominator=1000)
 SIGMAS = st.fractions(min_value=F(1, 20), max_value=30, max_denominator=1000)
 
 
-def hockey_stick(sigma2: F, vector: tuple[int, ...], epsilon: F) -> float:
+def compute_hockey_stick(sigma2: F, vector: tuple[int, ...], epsilon: F) -> float:
     """The definition: the log-ratio depends on <X, v>, whose law is a convolution."""
     s2, e = float(sigma2), float(epsilon)
     reach = int(14 * math.sqrt(s2)) + 3
@@ -51,7 +51,9 @@ def plainly(sigma2: float, vector: tuple[int, int], epsilon: float) -> float:
 
 def test_the_two_oracles_agree() -> None:
     for vector in ((1, 1), (1, 3), (2, 5)):
-        assert hockey_stick(F(9), vector, F(1, 2)) == pytest.approx(plainly(9.0, vector, 0.5))
+        assert compute_hockey_stick(F(9), vector, F(1, 2)) == pytest.approx(
+            plainly(9.0, vector, 0.5)
+        )
 
 
 def test_golden_deltas() -> None:
@@ -98,7 +100,7 @@ def test_golden_continuous_curve() -> None:
 @settings(max_examples=examples(80), deadline=None)
 @given(SIGMAS, st.integers(1, 12), EPSILONS)
 def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
-    truth = hockey_stick(sigma2, (size,), epsilon)
+    truth = compute_hockey_stick(sigma2, (size,), epsilon)
     claimed = float(lattice_sums.sum_delta(sigma2, (size,), epsilon))
     assert claimed >= truth * (1 - 1e-10) - 1e-15
     assert claimed <= truth * (1 + 1e-10) + 1e-14
@@ -107,7 +109,7 @@ def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(SIGMAS, st.integers(1, 6), st.integers(1, 6), EPSILONS)
 def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
-    truth = hockey_stick(sigma2, (a, b), epsilon)
+    truth = compute_hockey_stick(sigma2, (a, b), epsilon)
     claimed = float(lattice_sums.sum_delta(sigma2, (a, b), epsilon))
     assert claimed >= truth * (1 - 1e-10) - 1e-15
     assert claimed <= truth * (1 + 1e-10) + 1e-14
@@ -117,7 +119,7 @@ def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
 @given(SIGMAS, st.lists(st.integers(0, 3), min_size=1, max_size=4), EPSILONS)
 def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -> None:
     length, entries = sum(x * x for x in vector), sum(1 for x in vector if x)
-    truth = hockey_stick(sigma2, tuple(vector), epsilon)
+    truth = compute_hockey_stick(sigma2, tuple(vector), epsilon)
     claimed = (
         discrete_gaussian.bound_smoothed_delta(sigma2, length, entries, epsilon) if length else F(0)
     )
@@ -131,8 +133,8 @@ def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -
 @settings(max_examples=examples(40), deadline=None)
 @given(SIGMAS, st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), EPSILONS)
 def test_larger_entries_mean_larger_delta(sigma2: F, a: int, b: int, more: int, e: F) -> None:
-    smaller = hockey_stick(sigma2, (a, b), e)
-    assert hockey_stick(sigma2, (a + more, b), e) >= smaller * (1 - 1e-10) - 1e-15
+    smaller = compute_hockey_stick(sigma2, (a, b), e)
+    assert compute_hockey_stick(sigma2, (a + more, b), e) >= smaller * (1 - 1e-10) - 1e-15
 
 
 @pytest.mark.one_in(3)
@@ -143,11 +145,11 @@ def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None
     delta = F("1e-4")
     sigma2 = discrete_gaussian.find_least_sigma2(shifts.split(width), F(epsilon), delta)
     for t in range(width + 1):
-        assert hockey_stick(sigma2, (t, width - t), F(epsilon)) <= float(delta) * (1 + 1e-9)
+        assert compute_hockey_stick(sigma2, (t, width - t), F(epsilon)) <= float(delta) * (1 + 1e-9)
     sigma2 = discrete_gaussian.find_least_sigma2(
         shifts.build_pair_shift(width, width), F(epsilon), delta
     )
-    assert hockey_stick(sigma2, (width, width), F(epsilon)) <= float(delta) * (1 + 1e-9)
+    assert compute_hockey_stick(sigma2, (width, width), F(epsilon)) <= float(delta) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -159,7 +161,7 @@ def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
     for t in range(width + 1):
         for u in range(width + 1):
             vector = (t, width - t, u, width - u)
-            assert hockey_stick(sigma2, vector, epsilon) <= float(delta) * (1 + 1e-9)
+            assert compute_hockey_stick(sigma2, vector, epsilon) <= float(delta) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("width", [10, 100, 1000, 10**6, 2**53])

@@ -18,7 +18,7 @@ SIZES = (2, 3, 4)
 ASKED = {(0, 1): F(3), (1, 2): F(1, 2), (0,): F(5)}
 
 
-def centred(part: tuple[int, ...]) -> Matrix:
+def build_centred(part: tuple[int, ...]) -> Matrix:
     """The full table's cells to the marginal, centred along every axis."""
     found: Matrix = np.ones((1, 1))
     for place, size in enumerate(SIZES):
@@ -53,7 +53,9 @@ def test_it_is_what_matrices_say() -> None:
     found = least_variances(SIZES, ASKED, F(7, 4))
     table = np.arange(24.0) ** 2
     for marginal in ASKED:
-        exact = sum(spread(part, marginal) @ centred(part) @ table for part in parts(marginal))
+        exact = sum(
+            spread(part, marginal) @ build_centred(part) @ table for part in parts(marginal)
+        )
         kept = tuple(place for place in range(3) if place not in marginal)
         assert exact == pytest.approx(table.reshape(SIZES).sum(axis=kept).ravel())
         covariance = sum(
@@ -67,7 +69,8 @@ def test_it_is_what_matrices_say() -> None:
         assert np.diag(covariance) == pytest.approx(cells)
     # Each person is one cell: the Gaussian mechanisms' mu^2, all parts together.
     moved = sum(
-        (centred(part) ** 2).sum(axis=0) / float(sigma2) for part, sigma2 in found.sigma2.items()
+        (build_centred(part) ** 2).sum(axis=0) / float(sigma2)
+        for part, sigma2 in found.sigma2.items()
     )
     assert moved == pytest.approx([1.75] * 24)
     assert F(7, 4) * (1 - F(1, 10**13)) <= found.mu_squared <= F(7, 4)

@@ -73,7 +73,7 @@ Key = tuple[int, int, int]  # what others, the first unit, the second unit add t
 Law = npt.NDArray[np.float64]
 
 
-def masses(noise: Noise, reach: int) -> Law:
+def compute_masses(noise: Noise, reach: int) -> Law:
     steps = np.abs(np.arange(-reach, reach + 1)).astype(float)
     size = float(noise.parameter)
     weights = np.exp(-steps / size if noise.family is LAPLACE else -steps * steps / (2 * size))
@@ -87,14 +87,14 @@ def law(noise: Noise, threshold: int, count: int, top: int) -> Law:
         chances[0] = 1
         return chances
     reach = top - count
-    every = masses(noise, reach)
+    every = compute_masses(noise, reach)
     first = threshold - count + reach
     chances[0] = every[:first].sum()
     chances[1:] = every[first:]
     return chances
 
 
-def merged(one: Law, other: Law) -> tuple[Law, Law]:
+def merge(one: Law, other: Law) -> tuple[Law, Law]:
     """Put outcomes of (nearly) the same ratio together: that leaves the divergence as it is."""
     ratios = np.full(len(one), 1e9)
     with np.errstate(divide="ignore"):
@@ -104,14 +104,14 @@ def merged(one: Law, other: Law) -> tuple[Law, Law]:
     return np.bincount(places, one), np.bincount(places, other)
 
 
-def divergence(
+def compute_divergence(
     noise: Noise, threshold: int, keys: Sequence[Key], epsilon: float
 ) -> tuple[float, float]:
     """The least delta at this epsilon for two tables, both ways round."""
     top = threshold + max(others for others, _, _ in keys) + FAR
     one, other = np.ones(1), np.ones(1)
     for others, first, second in keys:
-        laws = merged(
+        laws = merge(
             law(noise, threshold, others + first, top), law(noise, threshold, others + second, top)
         )
         one, other = np.outer(one, laws[0]).ravel(), np.outer(other, laws[1]).ravel()
@@ -156,7 +156,7 @@ def worst(
     if adjacency is REPLACE and limits.groups > 1:
         counts = (0, 1, threshold + 12)
     return max(
-        max(divergence(noise, threshold, keys, float(epsilon)))
+        max(compute_divergence(noise, threshold, keys, float(epsilon)))
         for keys in tables(limits, adjacency, counts)
     )
 
@@ -220,7 +220,7 @@ def test_a_key_that_stays_hidden_needs_no_condition() -> None:
     threshold = find_laplace_threshold(noise.parameter, people(1), delta)
     shown = NewKeys(noise, threshold, people(1)).bound_shown(1)
     assert 1 - float(shown) < math.exp(-0.1)
-    both = divergence(Noise(LAPLACE, Fraction(10)), threshold, [(0, 1, 0)], 0.1)
+    both = compute_divergence(Noise(LAPLACE, Fraction(10)), threshold, [(0, 1, 0)], 0.1)
     assert both[0] == pytest.approx(float(shown), abs=1e-3)  # the law is cut at FAR here
     assert 0 < both[1] < both[0]
     assert is_confirmed(selection(noise, threshold, people(1), ADD), epsilon, delta)

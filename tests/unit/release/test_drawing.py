@@ -86,7 +86,7 @@ def spent(spec: Spec) -> int:
     return int(read_account(spec["ledger"]["path"], "d").spent_loss.epsilon)
 
 
-def failure_of(spec: Spec) -> Failure:
+def catch_failure(spec: Spec) -> Failure:
     with pytest.raises(Failure) as caught:
         dprelease.run(spec)
     shown = "".join(traceback.format_exception(caught.value))
@@ -95,7 +95,7 @@ def failure_of(spec: Spec) -> Failure:
     return caught.value
 
 
-def code_of(failure: Failure) -> str:
+def get_code(failure: Failure) -> str:
     return failure.complaints[0].code
 
 
@@ -114,7 +114,7 @@ def later(patch: pytest.MonkeyPatch, name: str, problem: Exception, call: int = 
     patch.setattr(sys.modules[module], attribute, broken)
 
 
-def in_ledger(patch: pytest.MonkeyPatch, problem: Exception) -> None:
+def check_ledger(patch: pytest.MonkeyPatch, problem: Exception) -> None:
     """Raise inside of the transaction that seals."""
 
     def broken(_payload: bytes) -> bytes:
@@ -156,7 +156,7 @@ BURNING: dict[str, Break] = {
     "after the first request": stage("dprelease.release.run.privatize"),
     "after the last request": stage("dprelease.release.run.privatize", 4),
     "while bytes are made": stage("dprelease.release.run.to_bytes"),
-    "within the ledger": in_ledger,
+    "within the ledger": check_ledger,
 }
 
 PROBLEMS = [
@@ -186,15 +186,15 @@ def test_what_has_seen_noise_and_fails_is_used_up(
 ) -> None:
     with monkeypatch.context() as patch:
         BURNING[where](patch, problem)
-        failure = failure_of(spec)
-    assert (failure.exit_code, code_of(failure)) == (ExitCode.INTERNAL, "E598")
+        failure = catch_failure(spec)
+    assert (failure.exit_code, get_code(failure)) == (ExitCode.INTERNAL, "E598")
     kind = problem.kind if isinstance(problem, InternalError) else type(problem).__name__
     assert f"({kind}) after noise was drawn" in str(failure)
     assert "charged again" in str(failure)
     assert spent(spec) == 4
     assert not Path(spec["output"]["path"]).exists()
     capped = {**spec, "ledger": {**spec["ledger"], "epsilon_cap": 4}}
-    assert failure_of(capped).exit_code is ExitCode.BUDGET
+    assert catch_failure(capped).exit_code is ExitCode.BUDGET
     again = dprelease.run(spec)
     assert again.charged
     assert spent(spec) == 8
@@ -218,7 +218,7 @@ def seal_fails(patch: pytest.MonkeyPatch, problem: Exception) -> None:
 def full_disk(patch: pytest.MonkeyPatch, _problem: Exception) -> None:
     full = sqlite3.OperationalError(SECRET)
     full.sqlite_errorcode = sqlite3.SQLITE_FULL
-    in_ledger(patch, full)
+    check_ledger(patch, full)
 
 
 def before_a_byte(patch: pytest.MonkeyPatch, problem: Exception) -> None:
@@ -290,8 +290,8 @@ def test_what_fails_otherwise_is_free_to_repeat(
     broken, problem, exit_code, code = FREE[where]
     with monkeypatch.context() as patch:
         broken(patch, problem)
-        failure = failure_of(spec)
-    assert (failure.exit_code, code_of(failure)) == (exit_code, code)
+        failure = catch_failure(spec)
+    assert (failure.exit_code, get_code(failure)) == (exit_code, code)
     assert spent(spec) == 4
     capped = {**spec, "ledger": {**spec["ledger"], "epsilon_cap": 4}}
     assert not dprelease.run(capped).charged
@@ -311,7 +311,7 @@ def test_what_fails_after_the_seal_gives_the_same_numbers_again(
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "seal", seal)
         later(patch, "dprelease.release.run.assemble", NOTHING)
-        failure_of(spec)
+        catch_failure(spec)
         assert len(sealed) == 1
         patch.undo()
         patch.setattr("dprelease.release.run.privatize", before_a_byte)  # not called any more
@@ -389,14 +389,14 @@ def test_a_run_that_another_process_has_burnt_ends_the_same_whether_it_was_spoil
 
         def outer(*given: Any) -> bytes:
             patch.setattr("dprelease.release.run.to_bytes", broken)
-            assert code_of(failure_of(spec)) == "E598"
+            assert get_code(catch_failure(spec)) == "E598"
             if spoilt:
                 raise NOTHING
             return honest(*given)
 
         patch.setattr("dprelease.release.run.to_bytes", outer)
-        failure = failure_of(spec)
-    assert (failure.exit_code, code_of(failure)) == (ExitCode.INTERNAL, "E611")
+        failure = catch_failure(spec)
+    assert (failure.exit_code, get_code(failure)) == (ExitCode.INTERNAL, "E611")
     assert spent(spec) == 4
     assert dprelease.run(spec).charged
     assert spent(spec) == 8
@@ -415,7 +415,7 @@ def test_a_run_that_is_burnt_before_it_is_charged_reads_nothing(
 
         patch.setattr(Ledger, "charge", charge)
         patch.setattr("dprelease.release.run.read_aggregates", before_a_byte)
-        assert code_of(failure_of(spec)) == "E611"
+        assert get_code(catch_failure(spec)) == "E611"
 
 
 @pytest.mark.parametrize("trouble", [LOCKED, FULL, TypeError(SECRET)])
@@ -428,8 +428,8 @@ def test_a_ledger_that_cannot_be_told_is_said_to_know_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "burn", broken)
         later(patch, "dprelease.release.run.to_bytes", NOTHING)
-        failure = failure_of(spec)
-    assert (failure.exit_code, code_of(failure)) == (ExitCode.INTERNAL, "E596")
+        failure = catch_failure(spec)
+    assert (failure.exit_code, get_code(failure)) == (ExitCode.INTERNAL, "E596")
     assert "costs nothing" not in str(failure)
     assert "counted once more" in str(failure)
 

@@ -70,7 +70,7 @@ class Disk:
         def fsync(handle: int) -> None:
             real(handle)
             path = os.readlink(f"/proc/self/fd/{handle}")
-            self._synced[key_of(path)] = state_of(path)
+            self._synced[get_key(path)] = read_state(path)
             self._open.pop(path, None)
 
         return fsync
@@ -79,7 +79,7 @@ class Disk:
         def move(source: Any, target: Any) -> None:
             for path in (source, *Path(source).rglob("*")):
                 # SQLite syncs the draft of a ledger by itself, at the commit that is watched.
-                durable = how == "link" or self._synced.get(key_of(path)) == state_of(path)
+                durable = how == "link" or self._synced.get(get_key(path)) == read_state(path)
                 self._expect(durable, f"{target} had its name before its content")
             real(source, target)
             self._given(os.path.abspath(target))
@@ -101,12 +101,12 @@ class Disk:
             self._open[folder] = name
 
 
-def key_of(path: Any) -> tuple[int, int]:
+def get_key(path: Any) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
-def state_of(path: Any) -> State:
+def read_state(path: Any) -> State:
     if os.path.isdir(path):
         return frozenset(os.listdir(path))
     found = os.stat(path)

@@ -55,7 +55,7 @@ def job(steps: list[Step], positions: list[tuple[int, ...]]) -> Job:
     return Job(request, tuple(steps), tuple(positions), (None,) * len(steps))
 
 
-def released(
+def run_release(
     exact: ExactTable, steps: list[Step], positions: list[tuple[int, ...]], entropy: Any
 ) -> Any:
     drawn = privatize(exact, job(steps, positions), entropy, {})
@@ -69,7 +69,7 @@ LAPLACE = Noise(NoiseFamily.LAPLACE, Fraction(50))
 
 def test_the_transform_is_applied_in_integers_of_any_size(entropy: Any) -> None:
     exact = ExactTable([[1, 2, 3], [2**70, 0, -(2**70)]])
-    found = released(exact, [step(NONE, ((-5, 1), (7, -1)))], [(0, 1)], entropy)
+    found = run_release(exact, [step(NONE, ((-5, 1), (7, -1)))], [(0, 1)], entropy)
     assert found == {
         "q": (
             (2**70 - 5, -10, -(2**70) - 15),
@@ -81,7 +81,7 @@ def test_the_transform_is_applied_in_integers_of_any_size(entropy: Any) -> None:
 def test_every_cell_and_every_released_integer_gets_its_own_draw(entropy: Any) -> None:
     exact = ExactTable([[0] * 3])
     twice = step(LAPLACE, ((1,), (1,)))
-    found = released(
+    found = run_release(
         exact,
         [twice, replace(twice, query=Query("p", "count", "t", (GROUP,)))],
         [(0,), (0,)],
@@ -105,7 +105,7 @@ def test_the_same_bytes_give_the_same_noise_and_other_bytes_other_noise() -> Non
 
     exact = ExactTable([[0] * 3])
     first, second, other = (
-        released(exact, [step(LAPLACE)], [(0,)], Constant(seed)) for seed in (b"a", b"a", b"b")
+        run_release(exact, [step(LAPLACE)], [(0,)], Constant(seed)) for seed in (b"a", b"a", b"b")
     )
     assert first == second
     assert first != other
@@ -114,7 +114,7 @@ def test_the_same_bytes_give_the_same_noise_and_other_bytes_other_noise() -> Non
 @pytest.mark.parametrize("measures", [[[1, 2]], [[1, 2, 3, 4]]])
 def test_a_table_of_another_size_stops_the_release(measures: list[list[int]], entropy: Any) -> None:
     with pytest.raises(ValueError, match="cell"):
-        released(ExactTable(measures), [step(LAPLACE)], [(0,)], entropy)
+        run_release(ExactTable(measures), [step(LAPLACE)], [(0,)], entropy)
 
 
 def test_exact_tables_show_nothing() -> None:
@@ -137,14 +137,14 @@ def test_a_choice_gives_positions_of_candidates_for_each_cell(
     query = Query("q", "top_k", "t", (GROUP,), axis=PICKS, picks=2)
     chosen = replace(step(Noise(family, Fraction(50))), query=query, form=Form.CHOICE)
     exact = ExactTable([[9, 1, 2, 8, 0, 7]])
-    assert released(exact, [chosen], [(0,)], entropy) == {"q": ((0, 1, 1), (1, 0, 0))}
+    assert run_release(exact, [chosen], [(0,)], entropy) == {"q": ((0, 1, 1), (1, 0, 0))}
 
 
 def test_a_choice_by_noise_for_numbers_is_refused(entropy: Any) -> None:
     query = Query("q", "mode", "t", (GROUP,), axis=PICKS)
     chosen = replace(step(LAPLACE), query=query, form=Form.CHOICE)
     with pytest.raises(ValueError, match="mechanism for choices"):
-        released(ExactTable([[0] * 6]), [chosen], [(0,)], entropy)
+        run_release(ExactTable([[0] * 6]), [chosen], [(0,)], entropy)
 
 
 def test_quantiles_are_searched_in_each_cell(entropy: Any) -> None:
@@ -159,7 +159,7 @@ def test_quantiles_are_searched_in_each_cell(entropy: Any) -> None:
         points=points,
     )
     exact = ExactTable([[0, 0, 2], [3, 8, 5], [90, 10, 20]])
-    found = released(exact, [searched], [()], entropy)["q"]
+    found = run_release(exact, [searched], [()], entropy)["q"]
     assert (found[0][0], found[0][2]) == (3, 5)
     assert 0 <= found[0][1] <= 9  # a cell without records
 

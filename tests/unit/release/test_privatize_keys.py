@@ -75,7 +75,9 @@ MEDIAN = replace(
 SELECTED: Keys = (("ann",), ("bob",), ("cid",))
 
 
-def released(one: Step, measures: Any, occurring: Any, entropy: Any, keys: Keys = SELECTED) -> Any:
+def run_release(
+    one: Step, measures: Any, occurring: Any, entropy: Any, keys: Keys = SELECTED
+) -> Any:
     query = one.query
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
     request = AggregateRequest(
@@ -92,7 +94,7 @@ OCCURRING = [("zoë", "u"), ("bob", "w"), ("ann", "u"), ("ann", "v"), ("bob", "u
 
 def test_a_name_is_chosen_for_each_selected_key(entropy: Any) -> None:
     """Labels that do not occur have no records; what is not selected is not looked at."""
-    (names,) = released(MODE, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
+    (names,) = run_release(MODE, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
     assert names[:2] == (1, 2)
     assert 0 <= names[2] <= 2
 
@@ -100,23 +102,23 @@ def test_a_name_is_chosen_for_each_selected_key(entropy: Any) -> None:
 def test_a_key_without_records_has_any_name(entropy: Any) -> None:
     """All scores are 0: each name is drawn as often as any other."""
     many = tuple((str(number),) for number in range(300))
-    (names,) = released(MODE, [[]], [], entropy, many)
+    (names,) = run_release(MODE, [[]], [], entropy, many)
     assert all(60 < names.count(name) < 140 for name in range(3))
 
 
 def test_the_top_by_noisy_counts_has_all_labels_of_each_key(entropy: Any) -> None:
     top = replace(MODE, form=Form.NUMBERS, noise=Noise(NoiseFamily.NONE, Fraction(0)))
-    (counts,) = released(top, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
+    (counts,) = run_release(top, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
     assert counts == (1, 9, 0, 7, 0, 8, 0, 0, 0)
     noisy = replace(top, noise=Noise(NoiseFamily.LAPLACE, Fraction(100)))
-    (counts,) = released(noisy, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
+    (counts,) = run_release(noisy, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
     assert len(counts) == 9
     assert len(set(counts[-3:])) > 1  # a draw of its own for each, also where nothing occurs
 
 
 def test_several_picks_come_rank_by_rank(entropy: Any) -> None:
     top = replace(MODE, query=replace(MODE.query, picks=2))
-    first, second = released(top, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
+    first, second = run_release(top, [[900, 8, 1, 9, 7]], OCCURRING, entropy)
     assert (first[:2], second[:2]) == ((1, 2), (0, 0))
     assert first[2] != second[2]
 
@@ -126,12 +128,12 @@ def test_private_beside_public_groups(entropy: Any) -> None:
     both = replace(MODE, query=replace(MODE.query, groups=(PUBLIC, PRIVATE)))
     occurring = [("no", "ann", "w"), ("yes", "ann", "u"), ("no", "bob", "v")]
     keys = (("yes", "ann"), ("no", "ann"))
-    assert released(both, [[5, 6, 7]], occurring, entropy, keys) == ((0, 2),)
+    assert run_release(both, [[5, 6, 7]], occurring, entropy, keys) == ((0, 2),)
 
 
 def test_a_candidate_is_chosen_for_each_selected_key(entropy: Any) -> None:
     occurring = [("zoë",), ("bob",), ("ann",)]
-    (names,) = released(BEST, [[9, 0, 3, 4, 6, 5]], occurring, entropy)
+    (names,) = run_release(BEST, [[9, 0, 3, 4, 6, 5]], occurring, entropy)
     assert names[:2] == (0, 1)
     assert names[2] in {0, 1}
 
@@ -140,7 +142,7 @@ def test_a_candidate_is_chosen_for_each_selected_key(entropy: Any) -> None:
 def test_quantiles_are_searched_for_each_selected_key(kind: Any, entropy: Any) -> None:
     occurring = [("zoë",), ("bob",), ("ann",), ("dan",)]
     points = [kind(each) for each in ([0, 0, 1, 1, 2, 3], [0, 9, 4, 8, 7, 1], [9, 9, 9, 1, 5, 99])]
-    (values,) = released(MEDIAN, points, occurring, entropy)
+    (values,) = run_release(MEDIAN, points, occurring, entropy)
     assert values[:2] == (7, 4)
     assert 0 <= values[2] <= 9
 
@@ -149,7 +151,7 @@ def test_a_selected_key_without_a_value_has_any(entropy: Any) -> None:
     """As likely each as the other, whether it occurs (with nulls alone) or not."""
     for occurring in ([], [("7",), ("9",)]):
         keys = tuple((str(number),) for number in range(400))
-        (values,) = released(MEDIAN, [[], [], []], occurring, entropy, keys)
+        (values,) = run_release(MEDIAN, [[], [], []], occurring, entropy, keys)
         assert all(10 < values.count(value) < 90 for value in range(10))
 
 
@@ -161,10 +163,10 @@ def test_where_no_key_was_selected_nothing_is_drawn(one: Step, entropy: Any) -> 
         "median": ([[0], [3], [5]], [("ann",)]),
     }
     names = {id(MODE): "mode", id(BEST): "best", id(MEDIAN): "median"}
-    assert released(one, *answers[names[id(one)]], entropy, ()) == ((),)
+    assert run_release(one, *answers[names[id(one)]], entropy, ()) == ((),)
     two = replace(one, query=replace(one.query, picks=2))
     if one is not MEDIAN:
-        assert released(two, *answers[names[id(one)]], entropy, ()) == ((), ())
+        assert run_release(two, *answers[names[id(one)]], entropy, ()) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_an_answer_that_is_too_long_or_too_short_stops_the_release(
     one: Step, measures: Any, occurring: Any, entropy: Any
 ) -> None:
     with pytest.raises(ValueError, match="missing or spare key"):
-        released(one, measures, occurring, entropy)
+        run_release(one, measures, occurring, entropy)
 
 
 def test_a_choice_does_not_select(entropy: Any) -> None:
@@ -204,9 +206,9 @@ def test_what_is_not_selected_does_not_show(entropy: Any) -> None:
     slow = replace(MODE, noise=Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 10)))
     few, many = [("ann", "v"), ("bob", "w")], [*OCCURRING, ("ann", "w"), ("eve", "u")]
     found = [
-        released(slow, [[4, 5]], few, type(entropy)("same")),
-        released(slow, [[5, 4]], few[::-1], type(entropy)("same")),
-        released(slow, [[10**9, 5, 0, 4, 0, 0, 10**6]], many, type(entropy)("same")),
+        run_release(slow, [[4, 5]], few, type(entropy)("same")),
+        run_release(slow, [[5, 4]], few[::-1], type(entropy)("same")),
+        run_release(slow, [[10**9, 5, 0, 4, 0, 0, 10**6]], many, type(entropy)("same")),
     ]
     assert found[0] == found[1] == found[2]
 

@@ -23,7 +23,7 @@ def plan() -> Plan:
     return make_plan(load(SPEC))
 
 
-def drawn(plan: Plan) -> Sealed:
+def draw_sealed(plan: Plan) -> Sealed:
     values = {
         step.query.name: tuple((at, -at, 2**80) for at, _ in enumerate(step.unit))
         for step in plan.steps
@@ -32,12 +32,12 @@ def drawn(plan: Plan) -> Sealed:
 
 
 def test_what_is_read_is_what_was_written(plan: Plan) -> None:
-    made = drawn(plan)
+    made = draw_sealed(plan)
     assert from_bytes(plan, to_bytes(plan, made)) == made
 
 
 def test_integers_of_earlier_versions_have_the_first_layout(plan: Plan) -> None:
-    content = json.loads(to_bytes(plan, drawn(plan)))
+    content = json.loads(to_bytes(plan, draw_sealed(plan)))
     assert content.pop("layout") == 3
     assert from_bytes(plan, json.dumps(content).encode()).layout == 1
 
@@ -47,12 +47,12 @@ def test_what_was_drawn_for_other_noise_is_not_given_for_this_plan(plan: Plan) -
     noise = replace(first.noise, parameter=2 * first.noise.parameter)
     other = replace(plan, steps=(replace(first, noise=noise), *others))
     with pytest.raises(Failure, match="E610"):
-        from_bytes(other, to_bytes(plan, drawn(plan)))
+        from_bytes(other, to_bytes(plan, draw_sealed(plan)))
 
 
 @pytest.mark.parametrize("wrong", ["1", 1.0, True, None, [1]])
 def test_what_is_no_integer_is_refused_both_ways(plan: Plan, wrong: Any) -> None:
-    made = drawn(plan)
+    made = draw_sealed(plan)
     name = plan.steps[0].query.name
     content = json.loads(to_bytes(plan, made))
     content["values"][name][0][1] = wrong
@@ -71,8 +71,8 @@ def test_what_was_mixed_along_other_axes_is_not_given_for_this_plan(plan: Plan) 
         for axis in (CENTRED, EACH)
     )
     assert groups > 0
-    payload = to_bytes(mixed, drawn(mixed))
-    assert from_bytes(mixed, payload) == drawn(mixed)
+    payload = to_bytes(mixed, draw_sealed(mixed))
+    assert from_bytes(mixed, payload) == draw_sealed(mixed)
     for other in (plain, plan):
         with pytest.raises(Failure, match="released with other noise"):
             from_bytes(other, payload)

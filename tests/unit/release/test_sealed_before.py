@@ -40,7 +40,7 @@ def release(tmp_path: Path) -> dprelease.Release:
     return dprelease.load(spec)
 
 
-def as_before(release: dprelease.Release) -> CertifiedPlan:
+def certify_as_before(release: dprelease.Release) -> CertifiedPlan:
     """The plan of version 0.2, which took the number of records for public."""
     fixed = replace(release.privacy, has_fixed_records=True)
     return plan_and_certify(replace(release, privacy=fixed), is_sealed=True)
@@ -59,7 +59,7 @@ def run_again(release: dprelease.Release, before: CertifiedPlan) -> dprelease.Re
 
 
 def test_what_is_sealed_is_published_again_at_no_cost(release: dprelease.Release) -> None:
-    again = run_again(release, as_before(release))
+    again = run_again(release, certify_as_before(release))
     assert any("earlier version" in note for note in again.report["notes"])
     assert dprelease.run(release, new_noise=True).charged
 
@@ -90,7 +90,7 @@ def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delt
 
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:
     certified = plan_and_certify(release)
-    before = as_before(release).plan
+    before = certify_as_before(release).plan
 
     def is_noise_of(plan: object) -> bool:
         return plan == before
@@ -103,4 +103,4 @@ def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) ->
 
 def test_no_other_plan_takes_the_number_for_public(release: dprelease.Release) -> None:
     with pytest.raises(Failure, match="do not change the number of records"):
-        certify(as_before(release).plan)
+        certify(certify_as_before(release).plan)

@@ -42,7 +42,7 @@ def published() -> Callable[..., Publication]:
 
     Of each record-level table ``rows`` records are made up.
     """
-    from report_specs import drawn
+    from report_specs import draw_records
 
     def make(
         plan: Plan, value: int = 0, keys: tuple[str, ...] = (), rows: int = 1000
@@ -58,7 +58,7 @@ def published() -> Callable[..., Publication]:
         account = Account("small", ())
         totals = account.compute_total(Caps()), account.compute_total(Caps(), terms)
         reservation = Reservation(run, State.CHARGED, True, zero, plan.loss, *totals)
-        records = {step.perturb.name: drawn(step, rows) for step in plan.records}
+        records = {step.perturb.name: draw_records(step, rows) for step in plan.records}
         return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}, records), "now")
 
     return make

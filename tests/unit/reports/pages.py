@@ -88,16 +88,16 @@ class Page(HTMLParser):
         return [each for each in self.tags if each[0] in names]
 
 
-def parsed(html: str) -> Page:
+def parse_page(html: str) -> Page:
     page = Page()
     page.feed(html)
     page.close()
     return page
 
 
-def problems(html: str) -> list[str]:
+def find_problems(html: str) -> list[str]:
     """What is wrong with a page: nesting, ids, headings, alternatives, loads from elsewhere."""
-    page, found = parsed(html), []
+    page, found = parse_page(html), []
     found += [f"</{tag}> closes something else" for tag in page.unnested]
     found += [f"<{tag}> is left open" for tag in page.open]
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
@@ -138,18 +138,18 @@ def problems(html: str) -> list[str]:
     return found
 
 
-def html_of(report: Mapping[str, Any], tables: Mapping[str, OutputTable]) -> str:
+def render_html(report: Mapping[str, Any], tables: Mapping[str, OutputTable]) -> str:
     """The page of a report in JSON values."""
-    return rendered_as(report, tables, "html").decode()
+    return render_as(report, tables, "html").decode()
 
 
-def rendered_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form: str) -> bytes:
+def render_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form: str) -> bytes:
     """A report in JSON values, in a format."""
     (content,) = render_report(read_report_json(report), tables, [form]).values()
     return content
 
 
-def planned_json(plan: Plan) -> dict[str, Any]:
+def describe_in_json(plan: Plan) -> dict[str, Any]:
     """What is known of a release before any data is opened, in JSON values."""
     facts: dict[str, Any] = to_json(collect_plan_facts(plan))
     return facts

@@ -56,7 +56,7 @@ def records_spec(
     return made
 
 
-def drawn(step: RecordStep, rows: int) -> StoredTable:
+def draw_records(step: RecordStep, rows: int) -> StoredTable:
     """A table of so many records, as it is remembered: the first label is commonest."""
     labels, sums = {}, {}
     for response in step.responses:

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 import yaml
 from msgspec.structs import replace
-from pages import ALL_FORMATS, rendered_as
-from registry_schema import refusals
+from pages import ALL_FORMATS, render_as
+from registry_schema import find_refusals
 from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 from dprelease.errors import Failure
@@ -80,7 +80,7 @@ def test_the_same_bytes_as_the_run_wrote(made, folder, form):
     shown = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
-    assert again == rendered_as(made.report, shown, form)
+    assert again == render_as(made.report, shown, form)
     if REPORT_FORMATS[form].by_default:
         assert again == made.files[name_report_file(form)]
 
@@ -166,12 +166,12 @@ def test_facts_without_a_finite_number_become_no_json(made, value):
 def test_the_registry_entry_is_yaml_and_fits_the_registry(made):
     entry = build_entry(read_report_json(made.report))
     assert yaml.safe_load(render_registry(None, read_report_json(made.report))) == entry
-    assert refusals(entry) == ["deployment.basic.publication_date: 'now' is not a 'date'"]
+    assert find_refusals(entry) == ["deployment.basic.publication_date: 'now' is not a 'date'"]
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert loss == {"epsilon": made.report["accounting"]["epsilon"], "delta": 1e-8}
 
 
-def entry_of(report, sector=None, period=None):
+def build_registry_entry(report, sector=None, period=None):
     """The entry of a report with another sector and period."""
     basic = {**report["deployment"]["basic"], "sector": sector}
     report = {
@@ -180,7 +180,7 @@ def entry_of(report, sector=None, period=None):
         "provenance": {**report["provenance"], "period": period, "released_at": "2026-02-28T01"},
     }
     entry = build_entry(read_report_json(report))
-    assert refusals(entry) == []
+    assert find_refusals(entry) == []
     return entry["deployment"]
 
 
@@ -188,25 +188,25 @@ def test_the_registry_refuses_other_words(made):
     entry = build_entry(read_report_json(made.report))
     basic = entry["deployment"]["basic"]
     basic |= {"data_product_type": "Microdata", "publication_date": "2026-02-28"}
-    assert refusals(entry) == [
+    assert find_refusals(entry) == [
         "deployment.basic.data_product_type: 'Microdata' is not one of ['Summary statistics', "
         "'Machine learning model', 'Dataset', 'Synthetic data', 'Interactive API', 'SQL queries']"
     ]
 
 
 def test_sectors_are_those_of_the_registry_and_others_are_noted(made):
-    entry = entry_of(made.report, "healthcare")
+    entry = build_registry_entry(made.report, "healthcare")
     assert entry["basic"]["data_product_sector"] == "Healthcare"
     assert "notes" not in entry["administrative"]
-    entry = entry_of(made.report, "health")
+    entry = build_registry_entry(made.report, "health")
     assert "data_product_sector" not in entry["basic"]
     assert entry["administrative"]["notes"] == "The curator states the sector health."
 
 
 def test_a_release_for_each_period_is_many_releases_of_data_that_come_in(made):
-    model = entry_of(made.report)["deployment_model"]
+    model = build_registry_entry(made.report)["deployment_model"]
     assert (model["release_type"], model["data_source_type"]) == ("One release", "Static")
-    model = entry_of(made.report, period="2026-01")["deployment_model"]
+    model = build_registry_entry(made.report, period="2026-01")["deployment_model"]
     assert (model["release_type"], model["data_source_type"]) == ("Many releases", "Dynamic")
     assert "this one is of 2026-01" in model["release_type_details"]
 
@@ -220,7 +220,7 @@ def test_zcdp_is_named_and_told_in_rho(published):
     content["privacy"] |= {"delta": DELTA, "accounting": "zcdp"}
     made = published(make_plan(load(content)))
     assert made.report["accounting"]["method"] == "zcdp"
-    entry = entry_of(made.report)
+    entry = build_registry_entry(made.report)
     assert entry["dp_variant"]["variant_name"] == "Zero-concentrated DP"
     loss = entry["privacy_loss"]["privacy_parameters"]
     assert (loss["rho"], loss["epsilon"]) == (
@@ -247,7 +247,7 @@ def test_a_budget_in_rho_is_named_so_however_it_is_composed(published, total, la
     content["privacy"] |= {"rho": Decimal("0.04")} if total else {}
     made = published(make_plan(load(content)))
     assert made.report["deployment"]["dp_variant"] == "zero-concentrated"
-    assert entry_of(made.report)["dp_variant"]["variant_name"] == "Zero-concentrated DP"
+    assert build_registry_entry(made.report)["dp_variant"]["variant_name"] == "Zero-concentrated DP"
     assert re.search(r"rho = 0[.,]04\b", made.report["guarantee"])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from pages import html_of
+from pages import render_html
 from report_specs import records_spec, spec
 
 from dprelease.model.release import find_contact_address
@@ -22,7 +22,7 @@ HOSTILE = 'a</script><script>document.title="ran"</script>&\u2028'
 BLOCK = re.compile('<script type="application/ld\\+json">(.*?)</script>', re.DOTALL)
 
 
-def page_of(publication):
+def render_page(publication):
     return publication.files["report.html"].decode()
 
 
@@ -89,7 +89,7 @@ def test_a_table_of_records_is_a_distribution_too(published):
 
 def test_the_page_holds_a_data_set_of_schema_org(made):
     publication = made(licence="https://l.org/mine")
-    page = page_of(publication)
+    page = render_page(publication)
     (block,) = BLOCK.findall(page)
     node = json.loads(block)
     assert node == build_dataset(read_report_json(publication.report))
@@ -102,7 +102,7 @@ def test_the_page_holds_a_data_set_of_schema_org(made):
 def test_no_text_ends_the_block_of_data(made):
     report = made().report
     report["deployment"]["basic"]["title"] = HOSTILE
-    page = html_of(report, {})
+    page = render_html(report, {})
     (block,) = BLOCK.findall(page)
     assert json.loads(block)["name"] == HOSTILE
     assert not re.search("[<>&\u2028]", block)
@@ -114,7 +114,7 @@ def test_a_browser_runs_nothing_of_it_and_reports_no_breach(made, tmp_path: Path
     report = made().report
     report["deployment"]["basic"]["title"] = HOSTILE
     page = tmp_path / "report.html"
-    page.write_text(html_of(report, {}), encoding="utf-8")
+    page.write_text(render_html(report, {}), encoding="utf-8")
     command = [
         "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
         f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri(),
@@ -130,7 +130,7 @@ def test_a_browser_runs_nothing_of_it_and_reports_no_breach(made, tmp_path: Path
 
 
 def test_files_contact_and_licence_are_links(made):
-    page = page_of(made(licence="CC0-1.0"))
+    page = render_page(made(licence="CC0-1.0"))
     assert '<a href="by_region.csv">by_region.csv</a>' in page
     assert '<a href="datapackage.json">datapackage.json</a>' in page
     assert '<a href="mailto:a%26b@c.org">a&amp;b@c.org</a>' in page
@@ -144,7 +144,7 @@ def test_files_contact_and_licence_are_links(made):
 def test_a_forged_contact_or_licence_leads_nowhere_else(made, text):
     report = made().report
     report["deployment"]["basic"] |= {"contact": text, "licence": text}
-    page = html_of(report, {})
+    page = render_html(report, {})
     links = re.findall('href="([^"#]*)"', page)
     assert all(re.match("https://spdx.org/licenses/|datapackage.json", link) for link in links)
 
@@ -153,12 +153,12 @@ def test_a_release_says_how_it_is_cited(made):
     facts = read_report_json(made(title="Visits, 2025").report)
     run = facts.provenance.run_id[:16]
     assert write_citation(facts) == f"Agency (now): Visits, 2025. Data set, run {run}."
-    assert write_citation(facts) in page_of(made(title="Visits, 2025"))
+    assert write_citation(facts) in render_page(made(title="Visits, 2025"))
 
 
 def test_words_stand_in_figures_and_keys_in_files(made):
     publication = made()
-    page = page_of(publication)
+    page = render_page(publication)
     assert "Visits (visits)" in page
     assert "The &lt;b&gt;North&lt;/b&gt;" in page
     assert b"\nnorth,0," in publication.files["by_region.csv"]

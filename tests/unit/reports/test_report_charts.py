@@ -203,8 +203,8 @@ def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
     priors = [1 / (1 + math.exp(-each / 20)) for each in range(-500, 501)]
     for prior in priors:
         low, high = compute_posterior(prior, epsilon)
-        assert at(upper, prior) > high - 0.005
-        assert at(lower, prior) < low + 0.005
+        assert read_line_at(upper, prior) > high - 0.005
+        assert read_line_at(lower, prior) < low + 0.005
     for side, place in ((upper, 1), (lower, 0)):
         middles = [tuple(map(fmean, zip(*ends, strict=True))) for ends in pairwise(side)]
         for x, y in [*side[1:-1], *middles]:
@@ -213,7 +213,7 @@ def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
             assert min(up_or_down, aside) < 0.005
 
 
-def at(line, x):
+def read_line_at(line, x):
     """Read a line of points at a place; where it stands upright, its end."""
     after = next(
         place for place, point in enumerate(line) if point[0] > x or place + 1 == len(line)

@@ -1,7 +1,7 @@
 """What a report says of errors: whom to tell, and that a correction by new noise spends again."""
 
 import pytest
-from pages import html_of, rendered_as
+from pages import render_as, render_html
 from report_specs import DELTA, PEOPLE
 
 from dprelease.reports.model.json_form import read_report_json
@@ -45,14 +45,14 @@ def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
 
 def test_page_and_markdown_have_it_and_texts_are_escaped(made):
     report = with_basic(made.report, contact="<b>`*me*`</b>")
-    page = html_of(report, {})
+    page = render_html(report, {})
     assert '<h2 id="errata">Errors and corrections</h2>' in page
     assert '<a href="#errata">' in page
     assert "Report errors to &lt;b&gt;`*me*`&lt;/b&gt;." in page
-    text = rendered_as(report, {}, "md").decode()
+    text = render_as(report, {}, "md").decode()
     assert "## Errors and corrections\n\n- " in text
     assert "Report errors to \\<b\\>\\`\\*me\\*\\`\\</b\\>." in text
-    whole = f"{rendered_as(made.report, {}, 'md').decode()}\n"
+    whole = f"{render_as(made.report, {}, 'md').decode()}\n"
     assert all(
         f"\n- {line}\n" in whole for line in iter_errata_words(read_report_json(made.report))
     )

@@ -27,17 +27,17 @@ def extreme(statistic: str, **more: Any) -> dict[str, Any]:
     return {"statistic": statistic, "column": "days", **more}
 
 
-def facts(plan: Plan) -> dict[str, Any]:
+def collect_facts(plan: Plan) -> dict[str, Any]:
     """What is stated of each query, by name."""
     steps: Any = describe(plan)["steps"]
     return {step["name"]: step for step in steps}
 
 
-def needed(plan: Plan) -> Any:
-    return facts(plan)["q"]["meaningful_from"]
+def get_needed(plan: Plan) -> Any:
+    return collect_facts(plan)["q"]["meaningful_from"]
 
 
-def ranks(plan: Plan) -> Any:
+def get_ranks(plan: Plan) -> Any:
     (step,) = plan.steps
     columns = STATISTICS[step.query.statistic].build_columns(step, [(0,)], Fraction(95, 100))
     return next(column.values[0] for column in columns if column.name.endswith("_rank_moe"))
@@ -50,7 +50,7 @@ def test_it_is_where_the_rank_error_meets_the_tail(
     planned: Planned, statistic: str, epsilon: float, privacy: dict[str, Any]
 ) -> None:
     plan = planned(extreme(statistic, epsilon=epsilon), **privacy)
-    number, off = needed(plan), ranks(plan)
+    number, off = get_needed(plan), get_ranks(plan)
     assert off > TAIL * (number - 1)
     assert off <= TAIL * number
 
@@ -66,7 +66,7 @@ def test_it_is_where_the_rank_error_meets_the_tail(
     ],
 )
 def test_other_statistics_have_no_such_number(planned: Planned, query: dict[str, Any]) -> None:
-    assert needed(planned(query)) is None
+    assert get_needed(planned(query)) is None
 
 
 @pytest.mark.parametrize(("statistic", "end"), [("min", "minimum"), ("max", "maximum")])
@@ -74,9 +74,9 @@ def test_plan_and_report_state_it(
     planned: Planned, published: Published, statistic: str, end: str
 ) -> None:
     plan = planned(extreme(statistic))
-    number = needed(plan)
+    number = get_needed(plan)
     said = f"In a group of fewer than {number:,} values it may be off by more ranks than lie beyond"
-    step = facts(plan)["q"]
+    step = collect_facts(plan)["q"]
     assert said in step["explained"][0]
     assert f"there it says nothing of the {end}" in step["explained"][0]
     made = published(plan)
@@ -88,7 +88,7 @@ def test_plan_and_report_state_it(
 
 def test_a_shorter_list_needs_fewer_values(planned: Planned) -> None:
     every, some = (
-        needed(planned(extreme("max", **more))) for more in ({}, {"candidates": [0, 90, 180]})
+        get_needed(planned(extreme("max", **more))) for more in ({}, {"candidates": [0, 90, 180]})
     )
     assert some < every
 
@@ -102,7 +102,7 @@ def test_a_large_number_is_a_warning(
         extreme(statistic, epsilon=0.1, name="p", where="days > 1"),
     )
     plan = planned(fine, poor)
-    steps = facts(plan)
+    steps = collect_facts(plan)
     assert steps["q"]["meaningful_from"] <= MANY < steps["p"]["meaningful_from"]
     (found,) = plan_warnings(plan)
     assert (found.code, found.key) == ("W301", "query[1].statistic")
@@ -115,7 +115,7 @@ def test_a_large_number_is_a_warning(
 
 def test_the_limit_is_exact(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(extreme("min"))
-    for limit, warnings in ((needed(plan), 0), (needed(plan) - 1, 1)):
+    for limit, warnings in ((get_needed(plan), 0), (get_needed(plan) - 1, 1)):
         monkeypatch.setattr(explanations, "MANY", limit)
         assert len(plan_warnings(plan)) == warnings
 

@@ -65,7 +65,7 @@ def spec(**finish: object) -> dict[str, object]:
     )
 
 
-def explained(**finish: object) -> dict[str, str]:
+def describe_finishing(**finish: object) -> dict[str, str]:
     plan = dprelease.plan(dprelease.load(spec(**finish)))
     steps = describe(plan)["steps"]
     return {
@@ -74,7 +74,7 @@ def explained(**finish: object) -> dict[str, str]:
 
 
 def test_the_bias_of_a_count_and_of_a_figure_alone_are_named():
-    said = explained(nonnegative=True)
+    said = describe_finishing(nonnegative=True)
     assert "a cell without records by at most 5.64 on average" in said["n"]  # 0.399 of 14.14
     assert "one that is truly 0 by at most" in said["all"]
 
@@ -86,7 +86,7 @@ def test_nothing_is_said_where_nothing_is_done():
 
 
 def test_rounding_and_hiding_say_by_how_much_and_what_they_do_not_do():
-    said = explained(round_to=5, hide_below=20)["n"]
+    said = describe_finishing(round_to=5, hide_below=20)["n"]
     assert "nearest multiple of 5 at last" in said
     assert "larger by 2.5" in said
     assert "Shown only where value >= 20; else it is empty, and its flag is suppressed." in said

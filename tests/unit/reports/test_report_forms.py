@@ -42,7 +42,7 @@ def table(values, halves=None, keys=None, flags=None, decimals=0):
     )
 
 
-def drawn(made, orders=NO_ORDER):
+def draw_chart(made, orders=NO_ORDER):
     (figure,) = find_figures(made)
     form = choose_form(made, orders)
     if form is None:
@@ -52,7 +52,7 @@ def drawn(made, orders=NO_ORDER):
     )
 
 
-def crossed(first, second):
+def cross_keys(first, second):
     return {
         "region": [f"r{a}" for a in range(first) for _ in range(second)],
         "age": [f"{10 * b}" for _ in range(first) for b in range(second)],
@@ -60,7 +60,7 @@ def crossed(first, second):
 
 
 def test_figures_stand_at_their_values_with_their_intervals():
-    chart = drawn(table([-50, 100, None], [10, 20, None], decimals=1))
+    chart = draw_chart(table([-50, 100, None], [10, 20, None], decimals=1))
     dots = [float(each.get("cx")) for each in shapes(chart, "circle", "bar")]
     boxes = [
         (float(each.get("x")), float(each.get("width")))
@@ -71,14 +71,14 @@ def test_figures_stand_at_their_values_with_their_intervals():
     assert float(zero.get("x1")) == pytest.approx(dots[0] + 5 * unit, abs=0.1)
     assert boxes[0] == (pytest.approx(dots[0] - unit, abs=0.1), pytest.approx(2 * unit, abs=0.1))
     assert chart.rows == (("k0", "-5.0", "1.0"), ("k1", "10.0", "2.0"), ("k2", "empty", "empty"))
-    assert drawn(table([None, None], [None, None])) is None
+    assert draw_chart(table([None, None], [None, None])) is None
 
 
 def test_an_interval_is_cut_at_what_is_possible():
     made = table([10, 20], [15, 15])
     columns = (*made.columns, OutputColumn("v_low", "integer", [0, 5], "", 0, "v"),
                OutputColumn("v_high", "integer", [25, 35], "", 0, "v"))  # fmt: skip
-    chart = drawn(OutputTable("t", columns))
+    chart = draw_chart(OutputTable("t", columns))
     (low, high), dots = (
         shapes(chart, "rect", "interval"),
         [float(each.get("cx")) for each in shapes(chart, "circle", "bar")],
@@ -89,21 +89,23 @@ def test_an_interval_is_cut_at_what_is_possible():
 
 
 def test_flagged_marks_are_hollow_and_it_is_said():
-    chart = drawn(table([10, 20, 30], flags=["ok", "low_reliability", "bounded"]))
+    chart = draw_chart(table([10, 20, 30], flags=["ok", "low_reliability", "bounded"]))
     assert len(shapes(chart, "circle", "hollow")) == 1  # bounded holds for a whole column
     assert len(shapes(chart, "circle", "bar")) == 2
     assert "Hollow marks are flagged figures." in chart.description
-    assert "Hollow" not in drawn(table([10, 20, 30])).description
+    assert "Hollow" not in draw_chart(table([10, 20, 30])).description
 
 
 def test_an_axis_that_leaves_out_zero_says_so():
-    assert "The axis begins at 3,900, not at 0." in drawn(table([4000, 4500, 5000])).description
-    assert "not at 0" not in drawn(table([0, 4500, 5000])).description
+    assert (
+        "The axis begins at 3,900, not at 0." in draw_chart(table([4000, 4500, 5000])).description
+    )
+    assert "not at 0" not in draw_chart(table([0, 4500, 5000])).description
 
 
 def test_an_ordered_key_is_a_line_with_a_band_and_other_keys_stand_apart():
     keys = {"age": ["0", "10", "40", "not known"]}
-    chart = drawn(table([30, 60, 50, 10], keys=keys), AGES)
+    chart = draw_chart(table([30, 60, 50, 10], keys=keys), AGES)
     (line,) = shapes(chart, "path", "stroke-1")
     points = [tuple(map(float, each.split())) for each in line.get("d")[1:].split("L")]
     assert len(points) == 3
@@ -113,25 +115,27 @@ def test_an_ordered_key_is_a_line_with_a_band_and_other_keys_stand_apart():
     assert band.get("d").count("L") == 5
     assert len(shapes(chart, "circle", "bar")) == 4
     assert shapes(chart, "rect", "interval")  # of the key that is not on the line
-    broken = drawn(table([30, None, 50, 60, 10], keys={"age": ["1", "2", "3", "4", "5"]}), AGES)
+    broken = draw_chart(
+        table([30, None, 50, 60, 10], keys={"age": ["1", "2", "3", "4", "5"]}), AGES
+    )
     assert len(shapes(broken, "path", "stroke-1")) == 2
 
 
 def test_two_keys_are_facets_of_one_axis():
-    chart = drawn(table(list(range(0, 12)), keys=crossed(3, 4)), NO_ORDER)
+    chart = draw_chart(table(list(range(0, 12)), keys=cross_keys(3, 4)), NO_ORDER)
     assert isinstance(chart, Chart)
     assert chart.svg.count("<svg") == 3
     assert "Each region has its own panel; all panels have the same axis." in chart.description
     zeros = {each.get("x1") for each in shapes(chart, "line", "zero")}
     assert len(zeros) == 1
-    assert choose_form(table(list(range(12)), keys=crossed(3, 4)), AGES).kind == "line"
+    assert choose_form(table(list(range(12)), keys=cross_keys(3, 4)), AGES).kind == "line"
 
 
 def test_many_cells_of_two_keys_are_a_heat_table():
-    keys = crossed(20, 12)
+    keys = cross_keys(20, 12)
     values = list(range(-40, 200))
     flags = ["suppressed", *["ok"] * 239]
-    heat = drawn(table([None, *values[1:]], keys=keys, flags=flags))
+    heat = draw_chart(table([None, *values[1:]], keys=keys, flags=flags))
     assert isinstance(heat, HeatTable)
     assert heat.head[0] == "region \\ age"
     assert len(heat.rows) == 20
@@ -142,7 +146,7 @@ def test_many_cells_of_two_keys_are_a_heat_table():
     assert cells[-1] == ("199", 5, False)
     assert cells[1].text == "\u221239"
     assert cells[1].shade == -1
-    assert drawn(table([1] * 2000, keys=crossed(50, 40))) is None
+    assert draw_chart(table([1] * 2000, keys=cross_keys(50, 40))) is None
 
 
 def test_rows_without_an_order_have_no_chart_beyond_forty():
@@ -150,7 +154,7 @@ def test_rows_without_an_order_have_no_chart_beyond_forty():
     assert choose_form(table(list(range(41))), NO_ORDER) is None
     days = {"age": [str(day) for day in range(700)]}
     assert choose_form(table(list(range(700)), keys=days), AGES).kind == "line"
-    chart = drawn(table(list(range(700)), keys=days), AGES)
+    chart = draw_chart(table(list(range(700)), keys=days), AGES)
     assert chart.rows == ()
     assert chart.note == "All 700 rows are in t.csv."
     assert f'aria-label="{chart.description[:20]}' in chart.svg
@@ -173,7 +177,7 @@ def quantiles(ranks, flags=None):
 
 
 def test_quantiles_are_a_range_and_do_not_look_exact():
-    chart = drawn(quantiles([17, 17, 1366], ["ok", "ok", "low_reliability"]))
+    chart = draw_chart(quantiles([17, 17, 1366], ["ok", "ok", "low_reliability"]))
     assert len(shapes(chart, "rect", "bar")) == 9
     assert len(shapes(chart, "rect", "interval")) == 2
     assert len(shapes(chart, "rect", "hollow")) == 1
@@ -185,9 +189,9 @@ def test_quantiles_are_a_range_and_do_not_look_exact():
     )
     assert chart.head == ("key", "m_q25", "m_q50", "m_q97_5")
     assert chart.rows[0] == ("k0", "25", "50", "97")
-    assert "off by up to 17 ranks;" in drawn(quantiles([17] * 3)).description
+    assert "off by up to 17 ranks;" in draw_chart(quantiles([17] * 3)).description
     single = OutputTable("t", quantiles([5] * 3).columns[:5])
-    assert "off by up to 5 ranks" in drawn(single).description
+    assert "off by up to 5 ranks" in draw_chart(single).description
 
 
 def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
@@ -197,10 +201,10 @@ def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
         f"t{number}.csv": table([7 * day % 900 for day in range(365)], keys=days)
         for number in range(8)
     }
-    tables["by_age.csv"] = table(list(range(600)), keys=crossed(12, 50))
-    tables["cells.csv"] = table(list(range(240)), keys=crossed(20, 12))
+    tables["by_age.csv"] = table(list(range(600)), keys=cross_keys(12, 50))
+    tables["cells.csv"] = table(list(range(240)), keys=cross_keys(20, 12))
     tables["keys.csv"] = table(list(range(1000)))
-    tables["facets.csv"] = table(list(range(240)), keys=crossed(6, 40) | {"b": ["x"] * 240})
+    tables["facets.csv"] = table(list(range(240)), keys=cross_keys(6, 40) | {"b": ["x"] * 240})
     assert sum(each.rows for each in tables.values()) == 5_000
     ages = SimpleNamespace(name="age", type="integer", other=None, nulls=None)
     started = process_time()
@@ -217,7 +221,7 @@ def test_what_stands_beside_any_quantile_is_told_of_all_of_them():
     columns = {column.name: column for column in made.columns}
     columns["m_q50_flag"] = replace(columns["m_q50_flag"], values=["ok", "bounded low_reliability"])
     columns["m_q50_rank_moe"] = replace(columns["m_q50_rank_moe"], values=[92, 92])
-    chart = drawn(OutputTable("t", tuple(columns.values())))
+    chart = draw_chart(OutputTable("t", tuple(columns.values())))
     assert len(shapes(chart, "rect", "hollow")) == 1
     assert "off by 17 to 92 ranks;" in chart.description
     bar, *strokes = chart.vega.content["layer"]

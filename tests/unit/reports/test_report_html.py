@@ -5,7 +5,7 @@ import time
 from decimal import Decimal
 
 import pytest
-from pages import html_of, parsed, plan_page, problems
+from pages import find_problems, parse_page, plan_page, render_html
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
@@ -14,11 +14,11 @@ from dprelease.reports.renderers.html_page import LOOKS
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 
 
-def page_of(made, tables=None):
+def render_page(made, tables=None):
     shown = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
-    return html_of(made.report, shown if tables is None else tables)
+    return render_html(made.report, shown if tables is None else tables)
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def many(planned, published):
 
 
 def test_the_page_is_sound(many):
-    html = page_of(many)
-    assert problems(html) == []
+    html = render_page(many)
+    assert find_problems(html) == []
     for heading in ("guarantee", "meaning", "tables", "reading", "noise", "budget", "hazards"):
         assert f'<h2 id="{heading}">' in html
     assert many.files["report.html"].decode() == html
@@ -48,7 +48,7 @@ def test_a_page_that_is_not_sound_is_noticed():
     bad = (
         '<h1>a</h1><h3 id="x">b</h3><p id="x"><svg></svg><script src="//e"></script><table></table>'
     )
-    found = " ".join(problems(bad))
+    found = " ".join(find_problems(bad))
     for word in (
         "stands twice",
         "h3 after h1",
@@ -62,7 +62,7 @@ def test_a_page_that_is_not_sound_is_noticed():
 
 
 def test_all_that_the_report_says_is_on_the_page(many):
-    said = " ".join(" ".join(parsed(page_of(many)).texts).split())
+    said = " ".join(" ".join(parse_page(render_page(many)).texts).split())
     report = many.report
     lines = [
         report["guarantee"],
@@ -78,7 +78,7 @@ def test_all_that_the_report_says_is_on_the_page(many):
 
 
 def test_the_same_release_gives_the_same_bytes(many):
-    assert page_of(many) == page_of(many)
+    assert render_page(many) == render_page(many)
 
 
 def test_no_text_gets_out_of_its_place(many):
@@ -95,8 +95,8 @@ def test_no_text_gets_out_of_its_place(many):
         OutputColumn(HOSTILE, "integer", [-3, 10**400], HOSTILE, 0, HOSTILE),
         OutputColumn(f"{HOSTILE}_noise_moe", "integer", [2, 2], HOSTILE, 0, HOSTILE),
     )
-    html = html_of(report, {HOSTILE: OutputTable(HOSTILE, columns)})
-    clean = problems(html)
+    html = render_html(report, {HOSTILE: OutputTable(HOSTILE, columns)})
+    clean = find_problems(html)
     assert clean == []
     assert html.count("<script") == 1
     assert "<img" not in html
@@ -114,8 +114,8 @@ def test_a_key_cannot_turn_the_text_beside_it(many):
         OutputColumn("named", "text", keys, "a choice", 0, "named"),
         OutputColumn("named_noise_moe", "integer", [3, 3], "half", 0, "named"),
     )
-    html = page_of(many, {"t.csv": OutputTable("t", columns)})
-    assert problems(html) == []
+    html = render_page(many, {"t.csv": OutputTable("t", columns)})
+    assert find_problems(html) == []
     left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
     assert "\u202e" in html
     assert "\u202e" not in left
@@ -125,7 +125,7 @@ def test_a_key_cannot_turn_the_text_beside_it(many):
 
 
 def test_nothing_is_loaded_and_nothing_runs(many):
-    html = page_of(many)
+    html = render_page(many)
     assert "default-src 'none'" in html
     assert re.findall(r"https?://[^\"]*", html) == ["https://schema.org"]
     assert "javascript:" not in html
@@ -134,7 +134,7 @@ def test_nothing_is_loaded_and_nothing_runs(many):
 def test_only_released_values_are_shown(planned, published):
     """Two releases that differ in one figure differ in nothing but that figure and its interval."""
     plan = planned({"name": "visits", "statistic": "count"})
-    pages = [page_of(published(plan, value)) for value in (70_707, 80_808)]
+    pages = [render_page(published(plan, value)) for value in (70_707, 80_808)]
     assert "70,707" in pages[0]
     changing = r"\([78]0,[78]\d\d to [78]0,[78]\d\d\)|7[0,]*7[0,]*7|8[0,]*8[0,]*8|[0-9a-f]{64}"
     shorn = [re.sub(changing, "", page) for page in pages]
@@ -156,8 +156,8 @@ def big(rows):
 
 
 def test_ten_thousand_cells_stay_readable(many):
-    html = page_of(many, {"by_key.csv": big(10_000)})
-    assert problems(html) == []
+    html = render_page(many, {"by_key.csv": big(10_000)})
+    assert find_problems(html) == []
     assert len(html.encode()) < 150_000
     assert "9,976 more rows are in the file by_key.csv" in html
     assert "There is no chart of by_key.csv: no chart suits 10,000 rows of such keys." in html
@@ -173,10 +173,10 @@ def test_wide_tables_become_cards_and_are_never_cut(many, columns, style, scroll
     table = OutputTable(
         "t", tuple(OutputColumn(each, "integer", [10**8], "", 0, each) for each in names), "Wide"
     )
-    html = page_of(many, {"t.csv": table})
-    assert problems(html) == []
+    html = render_page(many, {"t.csv": table})
+    assert find_problems(html) == []
     made = html.partition("<h3>Wide</h3>")[2].partition("</table>")[0]
-    page = parsed(made)
+    page = parse_page(made)
     assert [tag.get("class") for _, tag in page.all("table")] == [style]
     named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
     broken_after = [name.replace("_", "_\u200b") for name in names]
@@ -197,7 +197,7 @@ def test_figures_flags_and_noise_stand_in_columns(many):
         OutputColumn("v_noise_moe", "integer", [3, 1000], "", 0, "v"),
         OutputColumn("v_flag", "text", ["ok", "low_reliability"], "", 0, "v"),
     )
-    html = page_of(many, {"t.csv": OutputTable("t", columns)})
+    html = render_page(many, {"t.csv": OutputTable("t", columns)})
     cells = re.findall(
         r'<td class="n"[^>]*>[^<]*<span class="moe">([^<]*)</span></td>(.*?)</tr>', html
     )
@@ -215,9 +215,9 @@ def test_ten_queries_stay_small_and_quick(planned, published):
     plan = planned(*({"name": name, "statistic": "count", "by": ["region"]} for name in names))
     made = published(plan, 3)
     wide = {f"{name}.csv": big(40) for name in names}
-    page_of(made, wide)
+    render_page(made, wide)
     started = time.process_time()
-    html = page_of(made, wide)
+    html = render_page(made, wide)
     assert time.process_time() - started < 1
     assert len(html.encode()) < 600_000
 
@@ -225,14 +225,14 @@ def test_ten_queries_stay_small_and_quick(planned, published):
 def test_a_plan_has_the_page_of_what_needs_no_data(planned):
     plan = planned({"name": "visits", "statistic": "count", "by": ["region"]}, delta=Decimal(0))
     html = plan_page(plan)
-    assert problems(html) == []
+    assert find_problems(html) == []
     for chart in ("chart-budget", "chart-beliefs", "chart-people-1", "chart-dots", "chart-errors"):
         assert f'<figure class="chart" id="{chart}">' in html
     assert 'id="tables"' not in html
     assert "chart-ledger" not in html
 
 
-def luminance(colour):
+def compute_luminance(colour):
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -240,28 +240,28 @@ def luminance(colour):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(first, second):
-    low, high = sorted((luminance(first), luminance(second)))
+def compute_contrast(first, second):
+    low, high = sorted((compute_luminance(first), compute_luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
-def palettes():
+def read_palettes():
     css = (LOOKS / "report.css").read_text(encoding="utf-8")
     found = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     return [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in found]
 
 
-@pytest.mark.parametrize("palette", palettes(), ids=("light", "dark", "paper"))
+@pytest.mark.parametrize("palette", read_palettes(), ids=("light", "dark", "paper"))
 def test_contrast(palette):
     texts = [("ink", "paper"), ("soft", "paper"), ("ink", "card"), ("soft", "card"),
              ("link", "paper"), ("link", "card"), ("good", "good-back"), ("warn", "warn-back"),
              ("calm", "calm-back"),
              ("soft", "shade")]  # fmt: skip
     marks = [(each, "paper") for each in ("bar", "bar-soft", "two", "three", "four", "quiet")]
-    low = [(a, b) for a, b in texts if contrast(palette[a], palette[b]) < 4.5]
-    low += [(a, b) for a, b in marks if contrast(palette[a], palette[b]) < 3]
+    low = [(a, b) for a, b in texts if compute_contrast(palette[a], palette[b]) < 4.5]
+    low += [(a, b) for a, b in marks if compute_contrast(palette[a], palette[b]) < 3]
     assert low == []
-    assert contrast("#777777", "#ffffff") < 4.5
+    assert compute_contrast("#777777", "#ffffff") < 4.5
 
 
 @pytest.mark.parametrize("shown", [390, 390 - 15, 360])

@@ -4,7 +4,7 @@ import hashlib
 
 import jsonschema
 import pytest
-from pages import plan_page, planned_json
+from pages import describe_in_json, plan_page
 from report_specs import spec
 
 from dprelease.ledger.identity import run_id
@@ -43,7 +43,7 @@ def make(tmp_path):
     return plan
 
 
-def sha256(content):
+def compute_sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
@@ -55,14 +55,14 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
             "name": "region",
             "file": "regions.txt",
             "lines": "each is published, as a label",
-            "sha256": sha256(KEYS),
+            "sha256": compute_sha256(KEYS),
         },
         {
             "key": "candidates_file",
             "name": "price",
             "file": "in/prices.txt",
             "lines": "each may be published, as what the query chooses",
-            "sha256": sha256(PRICES),
+            "sha256": compute_sha256(PRICES),
         },
     ]
     schema = build_report_schema()
@@ -92,9 +92,9 @@ def test_no_list_no_word(planned, published):
 def test_the_plan_names_them(make):
     plan = make()
     told = describe(plan)
-    assert told["lists"] == planned_json(plan)["lists"]
+    assert told["lists"] == describe_in_json(plan)["lists"]
     page = plan_page(plan)
-    assert sha256(KEYS) in page
+    assert compute_sha256(KEYS) in page
 
 
 def test_what_a_release_is_does_not_depend_on_where_a_list_lies(make):

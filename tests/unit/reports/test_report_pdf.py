@@ -27,7 +27,7 @@ SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
 A4 = (595.28, 841.89)
 
 
-def run_of(name, folder, entropy, *formats):
+def run_spec(name, folder, entropy, *formats):
     release = dprelease.load(ROOT / "release_specs" / f"{name}.toml")
     release = replace(release, report_formats=("json", *formats))
     return dprelease.run(
@@ -35,33 +35,33 @@ def run_of(name, folder, entropy, *formats):
     )
 
 
-def pages_of(content):
+def read_pages(content):
     from pypdf import PdfReader
 
     return PdfReader(BytesIO(content)).pages
 
 
-def text_of(content):
-    return "\n".join(page.extract_text() for page in pages_of(content))
+def read_text(content):
+    return "\n".join(page.extract_text() for page in read_pages(content))
 
 
-def words_of(text):
+def list_words(text):
     """What stands between blanks, marks and underscores: lines may end after an underscore."""
     return set(re.findall(r"[^\W_]+", text))
 
 
-def text_of_html(page):
+def read_text_of_html(page):
     text = re.sub(r"<style>.*?</style>", " ", page, flags=re.DOTALL).replace("<wbr>", "")
     return unescape(re.sub(r"<[^>]*>", " ", text))
 
 
-def words_of_html(page):
-    return words_of(text_of_html(page))
+def list_words_of_html(page):
+    return list_words(read_text_of_html(page))
 
 
 def run_together(page):
     """Whether a text is several whole words of a page: with some fonts, pypdf sees no blanks."""
-    words = re.findall(r"[^\W_]+", text_of_html(page))
+    words = re.findall(r"[^\W_]+", read_text_of_html(page))
     ends = list(accumulate(map(len, words), initial=0))
     text, borders = "".join(words), set(ends)
 
@@ -80,7 +80,7 @@ def test_the_line_to_sign_is_on_the_first_page(tmp_path, entropy):
     dprelease.run(
         release, ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out", entropy=entropy
     )
-    first, *others = pages_of(rerender(str(tmp_path / "out"), "pdf"))
+    first, *others = read_pages(rerender(str(tmp_path / "out"), "pdf"))
     for word in ("Zu unterschreiben", "Name und Funktion", "Unterschrift"):
         assert word in first.extract_text()
         assert all(word not in page.extract_text() for page in others)
@@ -90,9 +90,9 @@ def test_the_line_to_sign_is_on_the_first_page(tmp_path, entropy):
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SPECS)
 def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, entropy):
-    run = run_of(name, tmp_path, entropy, "html", "pdf").report["provenance"]["run_id"]
+    run = run_spec(name, tmp_path, entropy, "html", "pdf").report["provenance"]["run_id"]
     content = (tmp_path / "out" / "report.pdf").read_bytes()
-    pages = pages_of(content)
+    pages = read_pages(content)
     for number, page in enumerate(pages, 1):
         assert [float(side) for side in page.mediabox[2:]] == pytest.approx(A4, abs=0.01)
         text = page.extract_text()
@@ -100,15 +100,18 @@ def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, e
         assert f"Run {run}" in text
     numbers = {str(number) for number in range(1, len(pages) + 1)}
     html = (tmp_path / "out" / "report.html").read_text()
-    others = words_of(text_of(content)) - words_of_html(html) - numbers
+    others = list_words(read_text(content)) - list_words_of_html(html) - numbers
     is_run = run_together(html)
     assert {word for word in others if not is_run(word)} == {"Page", "Run"}
 
 
 @needs_pdf
 def test_a_broken_word_would_be_seen():
-    assert words_of("depart\nment") - words_of_html("<p>department</p>") == {"depart", "ment"}
-    assert words_of("my_\nname") - words_of_html("<p>my_<wbr>name</p>") == set()
+    assert list_words("depart\nment") - list_words_of_html("<p>department</p>") == {
+        "depart",
+        "ment",
+    }
+    assert list_words("my_\nname") - list_words_of_html("<p>my_<wbr>name</p>") == set()
     is_run = run_together("<p>the department of <b>trade</b></p>")
     assert is_run("departmentof")
     assert is_run("oftrade")
@@ -123,7 +126,7 @@ def most_right(content):
         if text.strip():
             found.append(ours[0] * matrix[4] + ours[4])
 
-    for page in pages_of(content):
+    for page in read_pages(content):
         page.extract_text(visitor_text=seen)
     return max(found)
 
@@ -134,13 +137,13 @@ def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
     made = spec({"name": name, "statistic": "count", "by": ["region"]})
     made["columns"]["region"]["keys"] = [key, "south"]
     made["release"]["title"] = '"</style><script> \\ ' + "t" * 200
-    plan = planned_of(made)
+    plan = plan_spec(made)
     for file, content in published(plan).files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(content)
     content = rerender(str(tmp_path), "pdf")
     assert most_right(content) < A4[0] - 40
-    together = "".join(text_of(content).split())
+    together = "".join(read_text(content).split())
     assert key in together
     assert name in together
 
@@ -164,10 +167,10 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
 
     def text_with(labels):
         made["columns"]["region"]["keys"] = labels
-        for file, content in published(planned_of(made)).files.items():
+        for file, content in published(plan_spec(made)).files.items():
             (tmp_path / file).parent.mkdir(exist_ok=True)
             (tmp_path / file).write_bytes(content)
-        return text_of(rerender(str(tmp_path), "pdf"))
+        return read_text(rerender(str(tmp_path), "pdf"))
 
     text_with(joined + single)
     drawn = [
@@ -184,7 +187,7 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
         assert label[::-1] not in text
 
 
-def planned_of(made):
+def plan_spec(made):
     from dprelease.planning.planner import make_plan
 
     return make_plan(dprelease.load(made))
@@ -192,8 +195,8 @@ def planned_of(made):
 
 @needs_pdf
 def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
-    result = run_of("clinic_visits", tmp_path, entropy)
-    text = text_of(rerender(str(tmp_path / "out"), "pdf"))
+    result = run_spec("clinic_visits", tmp_path, entropy)
+    text = read_text(rerender(str(tmp_path / "out"), "pdf"))
     with Ledger.open(str(tmp_path / "ledger.sqlite")) as book:
         payload = book.read_sealed(result.report["provenance"]["run_id"])
     (sealed,) = from_bytes(result.plan, payload).noisy.values["visits_by_age"]
@@ -205,7 +208,7 @@ def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
 
 @needs_pdf
 def test_another_process_gives_the_same_bytes(tmp_path, entropy):
-    run_of("best_price", tmp_path, entropy, "pdf")
+    run_spec("best_price", tmp_path, entropy, "pdf")
     out = tmp_path / "out"
     again = subprocess.run(
         [sys.executable, "-m", "dprelease", "report", str(out), "--format", "pdf"],
@@ -217,7 +220,7 @@ def test_another_process_gives_the_same_bytes(tmp_path, entropy):
 
 @needs_pdf
 def test_only_a_pdf_of_ours_is_replaced(tmp_path, entropy):
-    run_of("best_price", tmp_path, entropy, "pdf")
+    run_spec("best_price", tmp_path, entropy, "pdf")
     content = (tmp_path / "out" / "report.pdf").read_bytes()
     for number, there in enumerate((content, b"%PDF-1.7\n\xff another's")):
         file = tmp_path / f"{number}.pdf"
@@ -233,13 +236,13 @@ def test_only_a_pdf_of_ours_is_replaced(tmp_path, entropy):
 def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     with pytest.raises(Failure) as refused:
-        run_of("best_price", tmp_path, entropy, "pdf")
+        run_spec("best_price", tmp_path, entropy, "pdf")
     assert refused.value.exit_code is ExitCode.SPEC
     (complaint,) = refused.value.complaints
     assert complaint.code == "E824"
     assert "pip install 'dprelease[pdf]'" in complaint.hint
     assert list(tmp_path.iterdir()) == []
-    run_of("best_price", tmp_path, entropy)
+    run_spec("best_price", tmp_path, entropy)
     with pytest.raises(Failure) as refused:
         rerender(str(tmp_path / "out"), "pdf")
     assert refused.value.complaints[0].code == "E824"

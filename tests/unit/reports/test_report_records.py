@@ -10,8 +10,16 @@ from fractions import Fraction
 import jsonschema
 import pytest
 import yaml
-from pages import ALL_FORMATS, html_of, parsed, plan_page, planned_json, problems, rendered_as
-from registry_schema import refusals
+from pages import (
+    ALL_FORMATS,
+    describe_in_json,
+    find_problems,
+    parse_page,
+    plan_page,
+    render_as,
+    render_html,
+)
+from registry_schema import find_refusals
 from report_specs import PEOPLE, records_spec
 
 from dprelease.errors import Failure
@@ -29,29 +37,29 @@ MANY = {"columns": ["region", "days", "job", "urgent", "age"]}
 COUNT = {"name": "visits", "statistic": "count", "by": ["region"], "epsilon": 1}
 
 
-def plan_of(*perturbs, **more):
+def plan_tables(*perturbs, **more):
     return make_plan(load(records_spec(*perturbs, **more)))
 
 
 @pytest.fixture
 def alone(published):
-    return published(plan_of(MANY))
+    return published(plan_tables(MANY))
 
 
 @pytest.fixture
 def mixed(published):
-    return published(plan_of(MANY, queries=(COUNT,)), 7)
+    return published(plan_tables(MANY, queries=(COUNT,)), 7)
 
 
-def page_of(made):
+def render_page(made):
     tables = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
-    return html_of(made.report, tables)
+    return render_html(made.report, tables)
 
 
-def explained(plan, name="records"):
-    part = next(each for each in planned_json(plan)["perturb"] if each["name"] == name)
+def describe_columns(plan, name="records"):
+    part = next(each for each in describe_in_json(plan)["perturb"] if each["name"] == name)
     return {column["name"]: " ".join(column["explained"]) for column in part["columns"]}
 
 
@@ -69,7 +77,7 @@ def test_the_facts_fit_the_schema(alone, mixed):
 def test_where_noise_is_added(alone, mixed, planned):
     assert alone.report["deployment"]["model"] == "local"
     assert mixed.report["deployment"]["model"] == "central and local"
-    central = planned_json(planned({"statistic": "count"}))
+    central = describe_in_json(planned({"statistic": "count"}))
     assert central["deployment"]["model"] == "central"
     assert "perturb" not in central
     for made, name in ((alone, "Local"), (mixed, "Central")):
@@ -77,12 +85,12 @@ def test_where_noise_is_added(alone, mixed, planned):
         assert yaml.safe_load(render_registry(None, read_report_json(made.report))) == entry
         assert entry["deployment"]["deployment_model"]["model_name"] == name
         entry["deployment"]["basic"]["publication_date"] = "2026-02-28"
-        assert refusals(entry) == []
+        assert find_refusals(entry) == []
         assert entry["deployment"]["basic"]["data_product_type"] == "Dataset"
 
 
 def test_laws_can_be_read_back(alone):
-    step = plan_of(MANY).records[0]
+    step = plan_tables(MANY).records[0]
     told = read_steps(alone.report, "records.csv").step
     assert [each.law for each in told.responses] == [each.law for each in step.responses]
     assert told.loss.epsilon == step.loss.epsilon == 3
@@ -105,7 +113,7 @@ def test_errors_stand_beside_their_floors(alone):
     assert columns["region"]["error"]["of"] == "chance"
 
 
-def column_of(name, mechanism, epsilon, delta):
+def describe_column(name, mechanism, epsilon, delta):
     spec = records_spec(
         {
             "columns": [name],
@@ -118,7 +126,7 @@ def column_of(name, mechanism, epsilon, delta):
         "code": {"type": "string", "keys": [f"c{n}" for n in range(48)], "source": "list"},
         "weight": {"type": "integer", "lower": 0, "upper": 2996, "source": "rule"},
     }
-    return planned_json(make_plan(load(spec)))["perturb"][0]["columns"][0]
+    return describe_in_json(make_plan(load(spec)))["perturb"][0]["columns"][0]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,7 @@ def column_of(name, mechanism, epsilon, delta):
 )
 def test_48_categories(epsilon, delta, keep, floor):
     """Known figures of randomised response, and of the floor that it reaches."""
-    column = column_of("code", "randomized-response", epsilon, delta)
+    column = describe_column("code", "randomized-response", epsilon, delta)
     assert column["truth"]["own"] == pytest.approx(keep, abs=6e-5)
     assert column["error"]["floor"] == pytest.approx(floor, abs=6e-5)
     assert column["error"]["expected"] == pytest.approx(column["error"]["floor"])
@@ -147,14 +155,14 @@ def test_48_categories(epsilon, delta, keep, floor):
 )
 def test_numbers_2996_apart(epsilon, delta, classical, floor):
     """Known figures of the classical bound and the floor; the scale is below the bound."""
-    error = column_of("weight", "laplace", epsilon, delta)["error"]
+    error = describe_column("weight", "laplace", epsilon, delta)["error"]
     assert error["classical_scale"] == pytest.approx(classical, abs=6e-3)
     assert error["floor"] == pytest.approx(floor, rel=1e-3, abs=6e-5)
     assert error["floor"] < error["scale"] < error["classical_scale"]
 
 
 def test_what_delta_means_is_said_of_each_law():
-    plan = plan_of(
+    plan = plan_tables(
         {
             "columns": ["region", "days", "job", "stars"],
             "mechanism": {"days": "laplace", "stars": "piecewise"},
@@ -162,7 +170,7 @@ def test_what_delta_means_is_said_of_each_law():
             "delta": Decimal("0.004"),
         }
     )
-    said = explained(plan)
+    said = describe_columns(plan)
     assert "at most 0.001 the answer is the true label outright" in said["region"]
     law = plan.records[0].responses[2].law
     within = Fraction(1, 1000) * (law.labels - 1) / (law.labels - law.size)
@@ -172,14 +180,14 @@ def test_what_delta_means_is_said_of_each_law():
     for name in ("days", "stars"):
         assert "no answer shows the number outright" in said[name]
         assert re.search(r"up to e\^1\.0\d+", said[name])
-    assert "delta means" not in " ".join(explained(plan_of(MANY)).values())
+    assert "delta means" not in " ".join(describe_columns(plan_tables(MANY)).values())
 
 
 def test_randomised_response_with_delta_is_a_mixture_with_the_truth():
     """What is said of delta is true: with that chance the truth, else the law without delta."""
     delta = Fraction(1, 1000)
     with_delta, without = (
-        plan_of({"columns": ["age"], "epsilon": 1, "delta": given}).records[0].responses[0].law
+        plan_tables({"columns": ["age"], "epsilon": 1, "delta": given}).records[0].responses[0].law
         for given in (Decimal("0.001"), Decimal(0))
     )
     assert with_delta.size == without.size == 1
@@ -188,7 +196,7 @@ def test_randomised_response_with_delta_is_a_mixture_with_the_truth():
 
 
 def test_what_has_no_label_or_value_is_said():
-    said = explained(plan_of({"columns": ["region", "age", "urgent", "days"]}))
+    said = describe_columns(plan_tables({"columns": ["region", "age", "urgent", "days"]}))
     assert said["region"].count("Undeclared values, nulls and unreadable values are answered") == 1
     assert "Nulls and unreadable values are answered" in said["age"]
     assert "outside the bins" not in said["age"]
@@ -197,9 +205,9 @@ def test_what_has_no_label_or_value_is_said():
     spec["columns"]["region"] |= {"other": "elsewhere", "nulls": "elsewhere"}
     spec["columns"]["days"]["nulls"] = 0
     plan = make_plan(load(spec))
-    assert "answered as if" not in explained(plan)["region"]
-    assert "Nulls count as 0." in explained(plan)["days"]
-    hazards = {row["hazard"] for row in planned_json(plan)["hazards"]}
+    assert "answered as if" not in describe_columns(plan)["region"]
+    assert "Nulls count as 0." in describe_columns(plan)["days"]
+    hazards = {row["hazard"] for row in describe_in_json(plan)["hazards"]}
     assert not hazards & {"values without a label", "nulls taken for a number"}
 
 
@@ -214,8 +222,8 @@ def test_trust_and_what_is_public_are_hazards(alone):
 
 
 def test_people_with_many_rows(published):
-    several = plan_of(MANY, **PEOPLE)
-    facts = planned_json(several)
+    several = plan_tables(MANY, **PEOPLE)
+    facts = describe_in_json(several)
     assert "as many rows, of the 4 that are kept at most" in facts["guarantee"]
     assert any("How many rows each person has" in line for line in facts["not_protected"])
     assert "at most 4 rows of one person" in facts["bounding"][0]
@@ -223,33 +231,33 @@ def test_people_with_many_rows(published):
     assert part["rows_per_unit"] == 4
     assert sum(column["epsilon"] for column in part["columns"]) * 4 == pytest.approx(3)
     assert "at most 4 times that: epsilon 3" in part["explained"][0]
-    assert problems(page_of(published(several))) == []
+    assert find_problems(render_page(published(several))) == []
     once = {"bounding": {"max_rows_per_unit": 1, "max_groups_per_unit": 1}}
-    single = planned_json(plan_of(MANY, **PEOPLE | once))
+    single = describe_in_json(plan_tables(MANY, **PEOPLE | once))
     assert "as many rows" not in single["guarantee"]
     assert not any("How many rows each person" in line for line in single["not_protected"])
 
 
 def test_the_pages_are_sound(alone, mixed):
     for made in (alone, mixed):
-        html = page_of(made)
-        assert problems(html) == []
+        html = render_page(made)
+        assert find_problems(html) == []
         assert '<h2 id="records">' in html
         assert made.files["report.html"].decode() == html
         for chart in ("chart-floors-1", "chart-shares-1-1", "chart-budget"):
             assert f'id="{chart}"' in html
         links = re.findall(r'<a href="#([a-z]+)">', html)
         assert [each for each in links if f'id="{each}"' not in html] == []
-    assert '<h2 id="tables">' not in page_of(alone)
-    assert '<h2 id="noise">' not in page_of(alone)
-    assert '<h2 id="tables">' in page_of(mixed)
+    assert '<h2 id="tables">' not in render_page(alone)
+    assert '<h2 id="noise">' not in render_page(alone)
+    assert '<h2 id="tables">' in render_page(mixed)
     assert "## How the noise was made" not in alone.files["report.md"].decode()
     assert "## How the noise was made" in mixed.files["report.md"].decode()
 
 
 def test_every_sentence_is_on_the_pages(mixed):
     report = mixed.report
-    html = " ".join(parsed(page_of(mixed)).texts)
+    html = " ".join(parse_page(render_page(mixed)).texts)
     markdown = re.sub(r"\\(.)", r"\1", mixed.files["report.md"].decode())
     part = report["perturb"][0]
     lines = [
@@ -293,15 +301,15 @@ def test_estimates_on_the_pages_are_those_of_the_facts(alone):
                 assert abs(numbers(said)[0] - times * cell[key]) < wide / 10
                 seen += 1
     assert seen == 2 * sum(len(each["labels"]) for each in part["estimates"]["frequencies"])
-    html = page_of(alone)
+    html = render_page(alone)
     mean = part["estimates"]["means"][0]
     assert re.search(rf">{round(mean['mean'])}(\.0+)?<", html)
 
 
 def test_a_table_without_records_has_no_estimates(published):
-    made = published(plan_of(MANY), rows=0)
-    html = page_of(made)
-    assert problems(html) == []
+    made = published(plan_tables(MANY), rows=0)
+    html = render_page(made)
+    assert find_problems(html) == []
     assert "The table has no records" in html
     assert "The table has no records" in made.files["report.md"].decode()
     assert "chart-shares" not in html
@@ -310,9 +318,9 @@ def test_a_table_without_records_has_no_estimates(published):
 
 
 def test_a_plan_says_it_before_any_data(mixed):
-    plan = plan_of(MANY, queries=(COUNT,))
+    plan = plan_tables(MANY, queries=(COUNT,))
     html = plan_page(plan)
-    assert problems(html) == []
+    assert find_problems(html) == []
     assert 'id="chart-floors-1"' in html
     assert "chart-shares" not in html
     told = describe(plan)["perturb"][0]
@@ -322,11 +330,13 @@ def test_a_plan_says_it_before_any_data(mixed):
 
 
 def test_what_other_budgets_buy():
-    options = describe_alternatives(plan_of(MANY))
+    options = describe_alternatives(plan_tables(MANY))
     assert [option["epsilon"] for option in options] == [0.75, 1.5, 3, 6, 12]
     errors = [option["perturb"]["records"]["job"] for option in options]
     assert errors == sorted(errors, reverse=True)
-    assert describe_alternatives(plan_of({"columns": ["region"], "truth": Decimal("0.75")})) == []
+    assert (
+        describe_alternatives(plan_tables({"columns": ["region"], "truth": Decimal("0.75")})) == []
+    )
     weighted = {"name": "visits", "statistic": "count", "by": ["region"]}
     spec = records_spec({"columns": ["region"], "epsilon": 1}, queries=(weighted,), epsilon=2)
     del spec["query"][0]["epsilon"]
@@ -361,7 +371,7 @@ def folder(alone, tmp_path):
 @pytest.mark.parametrize("form", ALL_FORMATS)
 def test_a_report_again_from_its_files(folder, form):
     place, report = folder
-    assert rerender(str(place), form) == rendered_as(report, {}, form)
+    assert rerender(str(place), form) == render_as(report, {}, form)
     assert name_report_file(form)
 
 
@@ -383,8 +393,8 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x>&amp;{{ 7*7 }}\x00\u202e"
 def test_no_label_gets_out_of_its_place(published):
     spec = records_spec({"columns": ["region", "urgent"]})
     spec["columns"]["region"]["keys"] = [HOSTILE.replace("\x00", ""), "=1+1", "plain"]
-    html = page_of(published(make_plan(load(spec))))
-    assert problems(html) == []
+    html = render_page(published(make_plan(load(spec))))
+    assert find_problems(html) == []
     assert html.count("<script") == 1
     assert "<img" not in html
     left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)

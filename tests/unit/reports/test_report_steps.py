@@ -49,7 +49,7 @@ EVERY: dict[str, dict[str, Any]] = {
 }
 
 
-def facts(planned: Any, query: dict[str, Any], **privacy: Any) -> dict[str, Any]:
+def collect_facts(planned: Any, query: dict[str, Any], **privacy: Any) -> dict[str, Any]:
     plan = planned(query, **privacy)
     (read,) = plan.reads
     found: dict[str, Any] = to_json(describe_queries(plan)[plan.reads.index(read)])
@@ -89,7 +89,7 @@ def test_every_statistic_is_in_the_list_above():
 
 
 def test_a_choice_states_its_bound_with_its_numbers(planned):
-    told = facts(planned, BEST)
+    told = collect_facts(planned, BEST)
     assert (told["form"], told["mechanism"], told["candidates"]) == (
         "choice",
         "permute-and-flip",
@@ -116,7 +116,7 @@ def test_a_choice_states_its_bound_with_its_numbers(planned):
 
 
 def test_a_choice_whose_scores_move_both_ways_has_the_factor_2(planned):
-    told = facts(planned, BEST, adjacency="replace-one")
+    told = collect_facts(planned, BEST, adjacency="replace-one")
     assert told["scale"] == 804
     assert told["noise_halfwidth"] == find_shortfall(True, 4, 1, Fraction(1, 804), 1 - LEVEL)
     assert "bound is 2 D s/epsilon" in told["explained"][0]
@@ -125,7 +125,7 @@ def test_a_choice_whose_scores_move_both_ways_has_the_factor_2(planned):
 
 def test_picks_one_after_the_other_share_the_epsilon(planned):
     query = {"statistic": "top_k", "column": "region", "k": 2, "mechanism": "exponential"}
-    told = facts(planned, query)
+    told = collect_facts(planned, query)
     assert "one pick after the other" in told["explained"][0]
     assert "(R - 1) p/(1 + (R - 1) p) = 1 - (1 - 0.05)^(1/2)" in told["explained"][0]
     assert "epsilon = 0.5 for each pick:" in told["explained"][0]
@@ -134,7 +134,7 @@ def test_picks_one_after_the_other_share_the_epsilon(planned):
 
 
 def test_quantiles_are_right_within_ranks(planned):
-    told = facts(planned, {"statistic": "max", "column": "days"})
+    told = collect_facts(planned, {"statistic": "max", "column": "days"})
     assert (told["mechanism"], told["candidates"], told["quantiles"]) == (
         "exponential",
         181,
@@ -150,7 +150,7 @@ def test_quantiles_are_right_within_ranks(planned):
 
 def test_a_ratio_states_both_of_its_parts(planned):
     query = {"statistic": "ratio", "numerator": {"column": "days"}, "denominator": "urgent"}
-    told = facts(planned, query)
+    told = collect_facts(planned, query)
     assert told["denominator"]["scale"] * 180 == pytest.approx(told["scale"])
     assert told["numerator"] == {"column": "days", "where": None}
     assert told["denominator_part"] == {"column": None, "where": "urgent"}
@@ -247,16 +247,16 @@ def test_hazards_of_figures_are_named_where_they_occur(planned, published):
     assert hazards(*new.values()) - plain == set(new)
 
 
-def _charged(plan):
+def _describe_charge(plan):
     steps = build_charge_json(plan)["steps"]
     return steps[0]
 
 
 def test_the_ledger_gets_exact_details(planned):
-    count = _charged(planned({"statistic": "count"}))
+    count = _describe_charge(planned({"statistic": "count"}))
     assert set(count) == {"query", "mechanism", "parameter", "l1", "l2_squared", "coordinates",
                           "epsilon", "delta", "rho"}  # fmt: skip
-    choice = _charged(planned(BEST))
+    choice = _describe_charge(planned(BEST))
     assert choice | {"rho": ""} == {
         "query": "q",
         "mechanism": "permute-and-flip",
@@ -272,9 +272,9 @@ def test_the_ledger_gets_exact_details(planned):
         "choice_l1": 402,
         "monotone": True,
     }
-    median = _charged(planned({"statistic": "median", "column": "days"}))
+    median = _describe_charge(planned({"statistic": "median", "column": "days"}))
     assert median["selections"] == [
         {"quantile": "1/2", "between": [0, 2], "target": "1/2", "rate": "1/2"}
     ]
-    keys = _charged(planned({"statistic": "count"} | SELECTED, delta=DELTA))
+    keys = _describe_charge(planned({"statistic": "count"} | SELECTED, delta=DELTA))
     assert keys["threshold"] > 1

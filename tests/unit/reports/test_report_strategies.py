@@ -27,7 +27,7 @@ Json = dict[str, Any]
 Place = tuple[int, ...]
 
 
-def specified(queries: Sequence[Json], privacy: Json) -> Json:
+def specify(queries: Sequence[Json], privacy: Json) -> Json:
     columns: Json = {"x": {"type": "integer", "lower": 0, "upper": 9}}
     for name, size in SIZES.items():
         columns[name] = {"type": "string", "keys": [f"{name}{place}" for place in range(size)]}
@@ -42,9 +42,9 @@ def specified(queries: Sequence[Json], privacy: Json) -> Json:
     )
 
 
-def described(queries: Sequence[Json], **privacy: float) -> Json:
+def describe_values(queries: Sequence[Json], **privacy: float) -> Json:
     """A plan in JSON values, read back from text."""
-    spec = specified(queries, privacy or {"rho": 0.5})
+    spec = specify(queries, privacy or {"rho": 0.5})
     plan: Json = json.loads(json.dumps(describe(dprelease.plan(dprelease.load(spec)))))
     return plan
 
@@ -89,7 +89,9 @@ def figure(strategy: Json, query: Json, cell: dict[str, int]) -> dict[tuple[str,
     return form
 
 
-def covariance(strategy: Json, one: dict[Any, Fraction], other: dict[Any, Fraction]) -> float:
+def compute_covariance(
+    strategy: Json, one: dict[Any, Fraction], other: dict[Any, Fraction]
+) -> float:
     laws = {
         step["name"]: compute_noise_variance(
             Noise(NoiseFamily(step["family"]), Fraction(step["parameter"]))
@@ -111,19 +113,19 @@ def cells(strategy: Json, by: Sequence[str]) -> list[dict[str, int]]:
 @pytest.mark.parametrize("name", SPECS)
 def test_deviations_follow_from_the_terms(name: str) -> None:
     queries, privacy = SPECS[name]
-    plan = described(queries, **privacy)
+    plan = describe_values(queries, **privacy)
     (strategy,) = plan["strategies"]
     bys = {step["name"]: step["by"] for step in plan["steps"]}
     assert len(strategy["queries"]) == len(queries)
     for query in strategy["queries"]:
         form = figure(strategy, query, cells(strategy, bys[query["name"]])[0])
-        assert query["deviation"] == pytest.approx(sqrt(covariance(strategy, form, form)))
+        assert query["deviation"] == pytest.approx(sqrt(compute_covariance(strategy, form, form)))
         assert query["deviation"] <= query["alone"] * 1.001
 
 
 def test_tables_that_add_up_have_the_same_linear_forms() -> None:
     """The sum over one axis is the same combination of integers in both tables."""
-    plan = described(PAIRS)
+    plan = describe_values(PAIRS)
     (strategy,) = plan["strategies"]
     named = {query["name"]: query for query in strategy["queries"]}
     sums = []
@@ -135,13 +137,13 @@ def test_tables_that_add_up_have_the_same_linear_forms() -> None:
                     total[key] = total.get(key, Fraction(0)) + factor
         sums.append({key: factor for key, factor in total.items() if factor})
     assert sums[0] == sums[1]
-    assert covariance(strategy, sums[0], sums[1]) > 0
+    assert compute_covariance(strategy, sums[0], sums[1]) > 0
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_strategies_are_of_the_schema_and_read_back(name: str) -> None:
     queries, privacy = SPECS[name]
-    plan = described(queries, **privacy)
+    plan = describe_values(queries, **privacy)
     schema = build_report_schema()
     part = {**schema["properties"]["strategies"], "$defs": schema["$defs"]}
     jsonschema.Draft202012Validator(part).validate(plan["strategies"])
@@ -151,7 +153,7 @@ def test_strategies_are_of_the_schema_and_read_back(name: str) -> None:
 
 
 def test_nothing_is_said_where_nothing_is_planned_together() -> None:
-    plan = described([{"by": ["a"]}])
+    plan = describe_values([{"by": ["a"]}])
     assert "strategies" not in plan
     assert "together" not in plan["steps"][0]
 
@@ -172,7 +174,7 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_what_is_released_is_said_in_a_sentence(name: str) -> None:
     queries, privacy = SPECS[name]
-    (strategy,) = described(queries, **privacy)["strategies"]
+    (strategy,) = describe_values(queries, **privacy)["strategies"]
     said = strategy["explained"]
     assert said[0].endswith(f"Released in their place: {SAID[name]}")
     least, *_ = sorted(compute_saving(q["deviation"], q["alone"]) for q in strategy["queries"])
@@ -181,20 +183,20 @@ def test_what_is_released_is_said_in_a_sentence(name: str) -> None:
 
 
 def test_rows_say_what_an_integer_counts() -> None:
-    (strategy,) = described(CONDITIONS, epsilon=1.0)["strategies"]
+    (strategy,) = describe_values(CONDITIONS, epsilon=1.0)["strategies"]
     rows = [row for step in strategy["steps"] for row in step["rows"]]
     assert rows[:2] == ["records", "2 x records where x > 0 less records"]
 
 
 def test_hidden_labels_are_among_those_of_the_groups() -> None:
-    (strategy,) = described(PAIRS)["strategies"]
+    (strategy,) = describe_values(PAIRS)["strategies"]
     for group in strategy["groups"]:
         assert len(group["labels"]) == SIZES[group["column"]] + 1
         assert group["labels"][-1] == "(in no group)"
 
 
 def test_every_query_names_the_first_one_and_the_cost_of_all() -> None:
-    plan = described(PAIRS)
+    plan = describe_values(PAIRS)
     (strategy,) = plan["strategies"]
     assert {step["together"] for step in plan["steps"]} == {strategy["queries"][0]["name"]}
     assert {step["rho"] for step in plan["steps"]} == {strategy["rho"]}
@@ -206,7 +208,7 @@ def test_every_query_names_the_first_one_and_the_cost_of_all() -> None:
 
 def test_many_queries_are_named_by_the_first_of_them() -> None:
     queries: list[Json] = [{}, *({"where": f"x > {place / 100}"} for place in range(40))]
-    (strategy,) = described(queries, epsilon=1.0)["strategies"]
+    (strategy,) = describe_values(queries, epsilon=1.0)["strategies"]
     assert strategy["explained"][0].startswith(
         "Planned together: q0, q1, q2, q3, q4, q5 and 35 more."
     )
@@ -229,7 +231,7 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"a{k % 3},b{k % 2},c{k % 5},{k % 10}\n" for k in range(60))
     (tmp_path / "t.csv").write_text(f"a,b,c,x\n{rows}", encoding="utf-8")
-    spec = specified(PAIRS, {"rho": 0.5}) | {
+    spec = specify(PAIRS, {"rho": 0.5}) | {
         "output": {"path": "out"},
         "report": {"formats": ["html", "md", "json"]},
     }
@@ -267,17 +269,17 @@ def test_what_agrees_is_not_said_to_disagree_and_what_is_0_or_more_not_to_be_neg
 ) -> None:
     monkeypatch.chdir(tmp_path)
     queries: list[Json] = [{"by": ["a"], "nonnegative": True}, {"statistic": "sum", "column": "x"}]
-    alone = reading_words(specified(queries[:1], {"epsilon": 1.0}), tmp_path)
+    alone = reading_words(specify(queries[:1], {"epsilon": 1.0}), tmp_path)
     assert "totals released by another query: each has noise of its own" in alone
     assert "A count can be negative" not in alone
-    some = reading_words(specified(queries, {"epsilon": 1.0}), tmp_path)
+    some = reading_words(specify(queries, {"epsilon": 1.0}), tmp_path)
     assert "A count can be negative" not in some
     assert "A sum of positive values can be negative: noise was added" in some
     mixed = [{"by": ["a"], "nonnegative": True}, {"where": "x > 0"}]
-    some = reading_words(specified(mixed, {"epsilon": 1.0}), tmp_path)
+    some = reading_words(specify(mixed, {"epsilon": 1.0}), tmp_path)
     assert "A count can be negative, unless it was moved to 0 or more: noise" in some
     agree: list[Json] = [{"by": ["a"], "mechanism": "laplace"}, {"mechanism": "gaussian"}]
     agree = [query | {"consistent": True} for query in agree]
     privacy = {"epsilon": 1.0, "delta": 1e-6}
-    some = reading_words(specified([*agree, queries[1]], privacy), tmp_path)
+    some = reading_words(specify([*agree, queries[1]], privacy), tmp_path)
     assert "by another query, unless both were made to agree: each has noise of its own" in some

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pages import html_of, plan_page, rendered_as
+from pages import plan_page, render_as, render_html
 from report_specs import PEOPLE, spec
 
 from dprelease.model import Plan
@@ -28,18 +28,18 @@ REVIEW = {
 }
 
 
-def made(review: dict[str, str] | None = None, **privacy: object) -> Plan:
+def plan_spec(review: dict[str, str] | None = None, **privacy: object) -> Plan:
     raw = spec(COUNT, **privacy)
     return make_plan(load(raw if review is None else raw | {"review": review}))
 
 
-def rows(plan: Plan) -> dict[str, str]:
+def read_rows(plan: Plan) -> dict[str, str]:
     table = build_summary_section(collect_plan_facts(plan), "0" * 64).parts[0]
     return {str(row[0]): str(row[1]) for row in table.rows}
 
 
 def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
-    said = rows(made(REVIEW, **PEOPLE))
+    said = read_rows(plan_spec(REVIEW, **PEOPLE))
     assert said["What is protected"] == 'one person: all rows with the same value of "patient"'
     assert said["How strong: this release"].startswith(
         "epsilon 1, delta 0. A belief of 50% becomes"
@@ -62,19 +62,19 @@ def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
 
 
 def test_nobody_has_reviewed_where_the_spec_names_nobody():
-    said = rows(made())
+    said = read_rows(plan_spec())
     assert said["Reviewed by, as the spec states"] == "Nobody: the spec names no reviewer."
     assert "Legal basis" not in said
     assert (
-        rows(made({"reviewer": "A"}))["Reviewed by, as the spec states"]
+        read_rows(plan_spec({"reviewer": "A"}))["Reviewed by, as the spec states"]
         == "A; no decision is stated"
     )
 
 
 def test_it_comes_first_and_has_a_line_to_sign(published):
-    plan = made(REVIEW)
+    plan = plan_spec(REVIEW)
     report = published(plan).report
-    page, text = html_of(report, {}), rendered_as(report, {}, "md").decode()
+    page, text = render_html(report, {}), render_as(report, {}, "md").decode()
     assert page.index('id="summary"') < page.index('id="guarantee"')
     assert "<dt>Signature</dt><dd>____" in page
     assert "## Summary" in text
@@ -88,20 +88,20 @@ def test_it_comes_first_and_has_a_line_to_sign(published):
 
 def test_what_changed_since_the_last_release_has_its_place():
     changes = Heading("What changed")
-    assert changes in build_summary_section(collect_plan_facts(made()), None, (changes,)).parts
+    assert changes in build_summary_section(collect_plan_facts(plan_spec()), None, (changes,)).parts
 
 
 def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
-    plan = made(REVIEW)
+    plan = plan_spec(REVIEW)
     report = published(plan).report
     assert report["review"] == REVIEW
     assert report["provenance"]["plan"] == compute_plan_digest(plan)
-    assert "review" not in published(made()).report
+    assert "review" not in published(plan_spec()).report
 
 
 def test_a_headline_is_rounded_up_to_three_digits():
     plan = make_plan(load(spec(COUNT | {"epsilon": 0.999848})))
-    assert rows(plan)["How strong: this release"].startswith("epsilon 1, delta 0.")
+    assert read_rows(plan)["How strong: this release"].startswith("epsilon 1, delta 0.")
     assert collect_plan_facts(plan).accounting.epsilon == 0.999848
 
 

@@ -13,7 +13,7 @@ from dprelease.reports.sections.how_to_read import build_reading_section
 from dprelease.specfile import load
 
 
-def words_of(made):
+def list_words(made):
     (bullets,) = build_reading_section(read_report_json(made.report)).parts
     return " ".join(bullets.lines)
 
@@ -21,22 +21,22 @@ def words_of(made):
 def test_only_counts_and_sums_are_added_and_can_be_negative(planned, published):
     medians = {"name": "middle", "statistic": "median", "column": "days"}
     names = {"name": "first", "statistic": "mode", "column": "region"}
-    said = words_of(published(planned(medians, names)))
+    said = list_words(published(planned(medians, names)))
     assert "negative" not in said
     assert "add the values" not in said
     assert "totals released by another query" not in said
     assert "Do not add up figures of middle" in said
     counts = {"name": "visits", "statistic": "count", "by": ["region"]}
-    said = words_of(published(planned(medians, names, counts)))
+    said = list_words(published(planned(medians, names, counts)))
     assert "A count can be negative: noise was added to a small number." in said
     assert "To combine cells of visits, add the values." in said
     means = {"name": "wait", "statistic": "mean", "column": "days"}
-    said = words_of(published(planned(means)))
+    said = list_words(published(planned(means)))
     assert "A count can be negative" in said  # the one beside the mean
     assert "add the values" not in said
     assert "Do not add up figures of wait" in said
     sums = {"name": "total", "statistic": "sum", "column": "days"}
-    said = words_of(published(planned(sums)))
+    said = list_words(published(planned(sums)))
     assert "A sum of positive values can be negative" in said
     assert "A count can be negative" not in said
 
@@ -44,7 +44,7 @@ def test_only_counts_and_sums_are_added_and_can_be_negative(planned, published):
 def test_shares_say_which_records_they_are_of(planned, published):
     share = {"name": "urgent_share", "statistic": "proportion", "where": "urgent"}
     plan = planned(share)
-    said = words_of(published(plan))
+    said = list_words(published(plan))
     assert "Shares of urgent_share are of the records for which it is known whether" in said
     every = json.loads(json.dumps(published(plan).report))
     del every["queries"][0]["among"]

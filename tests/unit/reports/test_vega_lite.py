@@ -36,7 +36,7 @@ def number(cell):
     return float(cell) if cell else None
 
 
-def rows_of(data, place):
+def list_rows(data, place):
     """The rows that a specification draws: of the file that its relative path names, or its own."""
     if "values" in data:
         return data["values"]
@@ -59,7 +59,7 @@ def marks(spec, rows):
     return Counter(re.findall('aria-roledescription="([^"]*)"', svg))
 
 
-def figures_of(layers):
+def list_figures_drawn(layers):
     """The columns of figures that the last layers draw."""
     encodings = [layer["encoding"] for layer in layers]
     fields = [
@@ -81,7 +81,7 @@ def test_each_figure_is_rendered_from_the_file_beside_it(releases):
         assert files
         for file in files:
             spec = json.loads(file.read_text(encoding="utf-8"))
-            rows = rows_of(spec["data"], file)
+            rows = list_rows(spec["data"], file)
             layers = spec.get("spec", spec)["layer"]
             mark = layers[-1]["mark"]
             kind = mark if isinstance(mark, str) else mark["type"]
@@ -89,7 +89,7 @@ def test_each_figure_is_rendered_from_the_file_beside_it(releases):
             if kind == "rect":
                 assert drawn["rect mark"] == len(rows)
             else:
-                names = dict.fromkeys(figures_of(layers if kind == "tick" else layers[-1:]))
+                names = dict.fromkeys(list_figures_drawn(layers if kind == "tick" else layers[-1:]))
                 there = sum(row[name] is not None for name in names for row in rows)
                 assert drawn[kind] == there > 0, file.name
                 if not kinds[kind]:
@@ -120,7 +120,7 @@ def test_a_parquet_table_is_drawn_from_values_in_the_specification(releases):
     assert len(data["values"]) > 1
 
 
-def drawn_text(publication, name):
+def draw_text(publication, name):
     """All texts of a chart that reads the published file."""
     chart = json.loads(publication.files[f"figures/{name}.vl.json"])
     table = publication.files[chart["data"]["url"].removeprefix("../")].decode()
@@ -151,7 +151,7 @@ def test_a_chart_says_what_people_read(by, shown, published):
         "age": {"type": "integer", "bins": [0, 18, 65, 120], "label": "Age of people"},
         "day": {"type": "date", "bins": MONTHS},
     }
-    text = drawn_text(published(make_plan(load(made))), f"by_{'_'.join(by)}.q")
+    text = draw_text(published(make_plan(load(made))), f"by_{'_'.join(by)}.q")
     for words in shown:
         assert words in text
     assert sorted(shown[:2], key=text.index) == shown[:2], "in the order of the table"

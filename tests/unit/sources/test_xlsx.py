@@ -13,7 +13,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import workbooks
-from workbooks import cell, rows_of, write
+from workbooks import cell, write, write_rows
 
 from dprelease import engines
 from dprelease.errors import ExitCode, Failure
@@ -175,7 +175,7 @@ def test_more_rows_than_a_batch_holds(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_and_sheets(tmp_path: Path) -> None:
-    rows = rows_of([("x", "x", "y", 5, None, datetime(2026, 1, 31)), (1, 2, 3, 4, 5, 6)])
+    rows = write_rows([("x", "x", "y", 5, None, datetime(2026, 1, 31)), (1, 2, 3, 4, 5, 6)])
     path = write(tmp_path / "t.xlsx", {"One": rows, "Two <&> 2": rows})
     assert refused(path, "y") == "E433"
     assert refused(path, "y", sheet="one") == "E433"

@@ -36,7 +36,7 @@ def bounding(rows: int, groups: int, within: int | None = None) -> str:
     return text if within is None else f"{text}max_rows_per_unit_per_group = {within}\n"
 
 
-def loaded(
+def load_spec(
     good: Good, bounds: tuple[int, ...], changes: Changes = (), adjacency: str = ""
 ) -> Release:
     edits = [(ROW, COLUMN), (LEDGER, bounding(*bounds) + LEDGER), *changes]
@@ -45,10 +45,10 @@ def loaded(
     return good(*edits)
 
 
-def warned(
+def list_warnings(
     good: Good, bounds: tuple[int, ...], changes: Changes = (), adjacency: str = ""
 ) -> tuple[Complaint, ...]:
-    return loaded(good, bounds, changes, adjacency).warnings
+    return load_spec(good, bounds, changes, adjacency).warnings
 
 
 # Three groups of one column; two queries count rows unless the row says something else.
@@ -91,7 +91,7 @@ WARNINGS = [
 def test_one_warning_with_place_and_remedy(
     good: Good, code: str, bounds: tuple[int, ...], changes: Changes, key: str, said: str, hint: str
 ) -> None:
-    (found,) = warned(good, bounds, changes)
+    (found,) = list_warnings(good, bounds, changes)
     assert found.code == code
     assert found.key == ".".join(["privacy", "bounding", *([key] if key else [])])
     assert said in found.message
@@ -125,28 +125,28 @@ SILENT = [
 
 @pytest.mark.parametrize(("bounds", "changes"), SILENT)
 def test_sound_bounds_are_silent(good: Good, bounds: tuple[int, ...], changes: Changes) -> None:
-    assert warned(good, bounds, changes) == ()
+    assert list_warnings(good, bounds, changes) == ()
 
 
 def test_each_bound_has_its_own_warning(good: Good) -> None:
-    found = warned(good, (5_000, 9, 1_100))
+    found = list_warnings(good, (5_000, 9, 1_100))
     assert [each.code for each in found] == ["W212", "W211", "W213"]
     assert "3,300 rows" in found[2].message
     assert "3,300" in found[1].message
 
 
 def test_a_replaced_unit_moves_a_count_both_ways(good: Good) -> None:
-    (found,) = warned(good, (2000, 3), adjacency="replace-one")
+    (found,) = list_warnings(good, (2000, 3), adjacency="replace-one")
     assert "off by ± 12,000, not by ± 6" in found.message
 
 
 def test_many_groups_of_a_count_of_units(good: Good) -> None:
     keys = "keys = [" + ", ".join(f'"k{number}"' for number in range(1500)) + "]"
     changes = (*UNITS, ('keys = ["north", "south", "east"]', keys))
-    (found,) = warned(good, (1400, 1300), changes)
+    (found,) = list_warnings(good, (1400, 1300), changes)
     assert (found.code, found.key) == ("W213", "privacy.bounding.max_groups_per_unit")
     assert "in 1,300 groups" in found.message
-    assert warned(good, (1400, 900), changes) == ()
+    assert list_warnings(good, (1400, 900), changes) == ()
 
 
 @pytest.mark.parametrize(
@@ -165,17 +165,17 @@ def test_the_remedy_needs_the_same_noise(
     good: Good, bounds: tuple[int, ...], same: tuple[int, ...], changes: Changes
 ) -> None:
     """What the hints say is so: the planner makes the same noise, and nothing is warned of."""
-    assert warned(good, bounds, changes)
-    assert warned(good, same, changes) == ()
+    assert list_warnings(good, bounds, changes)
+    assert list_warnings(good, same, changes) == ()
     noises = [
         [(step.noise, step.sensitivity.l1, step.sensitivity.l2_squared) for step in plan.steps]
-        for plan in (make_plan(loaded(good, each, changes)) for each in (bounds, same))
+        for plan in (make_plan(load_spec(good, each, changes)) for each in (bounds, same))
     ]
     assert noises[0] == noises[1]
 
 
 def test_the_noise_that_is_named_is_that_of_the_plan(good: Good) -> None:
-    release = loaded(good, (2_000, 3))
+    release = load_spec(good, (2_000, 3))
     plan = make_plan(release)
     read = next(read for read in plan.reads if read.query.statistic == "count")
     step = plan.step(read)

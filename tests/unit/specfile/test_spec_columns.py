@@ -46,7 +46,7 @@ def test_the_default_step(lower, upper, step):
 NUMBERS = st.builds(Fraction, st.integers(-(10**9), 10**9), st.sampled_from([1, 10, 10**4, 10**9]))
 
 
-def refusal(lower, upper, step):
+def find_refusal(lower, upper, step):
     try:
         make_grid(DECIMAL, lower, upper, step)
     except Refused as refused:
@@ -56,7 +56,7 @@ def refusal(lower, upper, step):
 
 @given(lower=NUMBERS, upper=NUMBERS)
 def test_default_grids_divide_and_are_the_coarsest_allowed(lower, upper):
-    refused = refusal(lower, upper, None)
+    refused = find_refusal(lower, upper, None)
     if refused is not None:
         assert refused.code == ("E206" if lower >= upper else "E208")
         return
@@ -74,7 +74,7 @@ def test_default_grids_divide_and_are_the_coarsest_allowed(lower, upper):
 def test_declared_steps_divide_or_the_hint_names_one_that_does(lower, upper, step):
     if lower >= upper or step <= 0:
         return
-    refused = refusal(lower, upper, step)
+    refused = find_refusal(lower, upper, step)
     if refused is None:
         grid, _ = make_grid(DECIMAL, lower, upper, step)
         assert (grid.lower * step, grid.upper * step) == (lower, upper)
@@ -254,9 +254,9 @@ def test_nulls_outside_the_bins_of_a_histogram_are_undeclared(load_text, simple)
 def test_the_grid_ends_where_exact_conversion_does():
     whole = ColumnType.INTEGER
     zero, last = Fraction(0), Fraction(2**53 - 1)
-    assert refusal(zero, last, Fraction(1)) is None
-    assert refusal(-last, zero, Fraction(1)) is None
-    assert refusal(zero, last + 1, Fraction(1)).code == "E208"
+    assert find_refusal(zero, last, Fraction(1)) is None
+    assert find_refusal(-last, zero, Fraction(1)) is None
+    assert find_refusal(zero, last + 1, Fraction(1)).code == "E208"
     with pytest.raises(Refused) as caught:
         make_grid(whole, -last - 1, zero, None)
     assert (caught.value.code, caught.value.key) == ("E208", "upper")

@@ -55,7 +55,7 @@ def made(tmp_path: Path) -> Made:
     return load_with
 
 
-def refused(made: Made, old: str, new: str) -> list[tuple[str, str]]:
+def check_refused(made: Made, old: str, new: str) -> list[tuple[str, str]]:
     """Codes and lines of the complaints."""
     with pytest.raises(Failure) as caught:
         made(old, new)
@@ -122,7 +122,7 @@ def test_a_sheet_is_of_a_workbook(made: Made) -> None:
     assert release.data.source.sheet == "Data"
     other = made(place, 'path = "t.xlsx"\nsheet = "More"\n')
     assert run_id(other) != run_id(release)
-    found = refused(made, place, 'path = "t.csv"\nsheet = "Data"\n')
+    found = check_refused(made, place, 'path = "t.csv"\nsheet = "Data"\n')
     assert found == [("E111", 'sheet = "Data"')]
-    found = refused(made, place, 'path = "t.xlsx"\ndelimiter = ";"\n')
+    found = check_refused(made, place, 'path = "t.xlsx"\ndelimiter = ";"\n')
     assert found == [("E111", 'delimiter = ";"')]

@@ -18,17 +18,17 @@ KEYS = 'keys = ["north", "south", "east"]'
 NO_EPSILON = ("epsilon = 0.6", "weight = 1")
 
 
-def finishes(release):
+def get_finishes(release):
     return {query.name: query.finish for query in release.queries}
 
 
 def test_without_keys_figures_are_published_as_released(good):
-    assert set(finishes(good()).values()) == {AS_RELEASED}
+    assert set(get_finishes(good()).values()) == {AS_RELEASED}
 
 
 def test_keys_of_the_section_are_for_the_queries_that_they_fit(good):
     section = "[postprocess]\nnonnegative = true\ninteger = true\nhide_below = 20\nround_to = 5\n"
-    found = finishes(good(("[output]", f"{section}flag_unreliable_at = 0.2\n[output]")))
+    found = get_finishes(good(("[output]", f"{section}flag_unreliable_at = 0.2\n[output]")))
     share = Fraction(1, 5)
     assert found["headcount"] == Finish(
         nonnegative=True,
@@ -43,7 +43,7 @@ def test_keys_of_the_section_are_for_the_queries_that_they_fit(good):
 def test_a_query_s_own_keys_come_first(good):
     own = '\nnonnegative = false\npublish_if = "value > 30"'
     section = "[postprocess]\nnonnegative = true\nhide_below = 20\n[output]"
-    finish = finishes(good((Q1, Q1 + own), ("[output]", section)))["headcount"]
+    finish = get_finishes(good((Q1, Q1 + own), ("[output]", section)))["headcount"]
     assert (finish.nonnegative, finish.hide_below) == (False, None)
     assert finish.publish_if.text == "value > 30"
 
@@ -92,7 +92,9 @@ def test_people_are_warned_of_as_each_table_keeps_its_own_rows(good):
 
 def test_figures_of_the_row_are_named_by_their_columns(good, spoilt):
     own = 'epsilon = 0.6\npublish_if = "headcount >= 20 AND count > 5 AND mean_salary_count > 5"'
-    assert finishes(good(("epsilon = 0.6", own)))["mean_salary"].publish_if.text[:9] == "headcount"
+    assert (
+        get_finishes(good(("epsilon = 0.6", own)))["mean_salary"].publish_if.text[:9] == "headcount"
+    )
     (complaint,) = spoilt(("epsilon = 0.6", 'epsilon = 0.6\npublish_if = "heads > 1"'))
     assert 'no figure "heads"' in complaint.message
     assert "headcount" in complaint.hint
@@ -108,7 +110,7 @@ def test_names_have_no_value_but_may_be_hidden_by_other_figures(good, spoilt):
 def test_a_condition_of_the_section_is_not_for_names(good):
     mode = 'statistic = "mode"\ncolumn = "region"'
     section = '[postprocess]\npublish_if = "count > 5"\n[output]'
-    found = finishes(good((Q1, mode), ("[output]", section)))
+    found = get_finishes(good((Q1, mode), ("[output]", section)))
     assert found["headcount"].publish_if is None
     assert found["mean_salary"].publish_if is not None
 

@@ -138,9 +138,9 @@ ODD = [
 ]  # fmt: skip
 
 
-def outcome(spec):
+def find_outcome(spec):
     """Load, and give the complaints; anything but a release or a refusal escapes."""
-    failure = refusal(spec)
+    failure = find_refusal(spec)
     if failure is None:
         return []
     assert failure.exit_code is ExitCode.SPEC
@@ -152,7 +152,7 @@ def outcome(spec):
     return failure.complaints
 
 
-def refusal(spec):
+def find_refusal(spec):
     try:
         assert isinstance(load(spec), Release)
     except Failure as failure:
@@ -160,12 +160,12 @@ def refusal(spec):
     return None
 
 
-def leaves(tree, path=()):
+def iter_leaves(tree, path=()):
     items = tree.items() if isinstance(tree, dict) else enumerate(tree)
     for key, value in items:
         yield (*path, key)
         if isinstance(value, dict | list):
-            yield from leaves(value, (*path, key))
+            yield from iter_leaves(value, (*path, key))
 
 
 def people(simple):
@@ -180,10 +180,10 @@ def test_the_spec_to_spoil_is_good(simple, tmp_path):
     file = tmp_path / "spec.toml"
     for text in (simple + EXTRA, people(simple), records(simple)):
         file.write_text(text)
-        assert outcome(file) == []
+        assert find_outcome(file) == []
 
 
-def spoilt(whole, path, value):
+def spoil(whole, path, value):
     """A copy of the tree with another value at a path; without the path if there is no value."""
     tree = copy.deepcopy(whole)
     parent = tree
@@ -198,15 +198,15 @@ def spoilt(whole, path, value):
 
 def test_any_odd_value_anywhere(simple):
     whole = tomli.loads(simple + EXTRA, parse_float=Decimal)
-    for path in leaves(whole):
+    for path in iter_leaves(whole):
         for value in some(ODD, 5):
-            outcome(spoilt(whole, path, value))
+            find_outcome(spoil(whole, path, value))
 
 
 def test_any_part_left_out(simple):
     whole = tomli.loads(people(simple), parse_float=Decimal)
-    for path in leaves(whole):
-        outcome(spoilt(whole, path, MISSING))
+    for path in iter_leaves(whole):
+        find_outcome(spoil(whole, path, MISSING))
 
 
 @pytest.mark.one_in(4)
@@ -214,18 +214,20 @@ def test_any_part_left_out(simple):
 def test_any_odd_value_in_a_query_of_each_kind(simple, number):
     whole = tomli.loads(people(simple), parse_float=Decimal)
     whole["query"] = [whole["query"][4 + number]]
-    for path in leaves(whole["query"][0]):
+    for path in iter_leaves(whole["query"][0]):
         if path[0] not in OFTEN:
             for value in ODD:
-                outcome(spoilt(whole, ("query", 0, *path), value))
+                find_outcome(spoil(whole, ("query", 0, *path), value))
 
 
 def test_any_odd_value_in_the_bounds_of_a_unit(simple):
     whole = tomli.loads(people(simple), parse_float=Decimal)
     whole["query"] = whole["query"][:2]
-    for path in leaves({key: whole["privacy"][key] for key in ("unit", "unit_column", "bounding")}):
+    for path in iter_leaves(
+        {key: whole["privacy"][key] for key in ("unit", "unit_column", "bounding")}
+    ):
         for value in ODD:
-            outcome(spoilt(whole, ("privacy", *path), value))
+            find_outcome(spoil(whole, ("privacy", *path), value))
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -234,9 +236,9 @@ def test_any_odd_value_in_a_table_of_records(simple, alone):
     if alone:
         del whole["query"]
         whole["privacy"]["adjacency"] = "add-remove"
-    for path in leaves({"perturb": whole["perturb"]}):
+    for path in iter_leaves({"perturb": whole["perturb"]}):
         for value in [MISSING, "laplace", "subset-selection", *([] if alone else some(ODD, 5))]:
-            outcome(spoilt(whole, path, value))
+            find_outcome(spoil(whole, path, value))
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +262,7 @@ def test_any_damage_to_the_text(edits, folder):
     file = folder / "spec.toml"
     file.write_bytes(text.encode())
     lines = text.replace("\r\n", "\n").split("\n")
-    for complaint in outcome(file):
+    for complaint in find_outcome(file):
         place = complaint.place
         assert place.file == str(file)
         assert 1 <= place.line <= len(lines)

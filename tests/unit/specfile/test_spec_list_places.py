@@ -29,7 +29,7 @@ epsilon = 0.4
 """
 
 
-def put(folder: Path, name: str, content: str = LINES) -> Path:
+def put_file(folder: Path, name: str, content: str = LINES) -> Path:
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content)
@@ -57,15 +57,15 @@ def text(simple: str, key: str) -> Callable[..., str]:
     return write
 
 
-def of(key: str, found: list[Complaint]) -> list[Complaint]:
+def filter_by_key(key: str, found: list[Complaint]) -> list[Complaint]:
     return [each for each in found if each.key and each.key.endswith(f".{key}")]
 
 
 def files(*names: str) -> Make:
-    return lambda folder: [put(folder, name) for name in names]
+    return lambda folder: [put_file(folder, name) for name in names]
 
 
-def linked(target: str, name: str = "k.txt", *more: str) -> Make:
+def link(target: str, name: str = "k.txt", *more: str) -> Make:
     """The data, and a symbolic link to it."""
 
     def make(folder: Path) -> None:
@@ -78,12 +78,12 @@ def linked(target: str, name: str = "k.txt", *more: str) -> Make:
 
 def hard(target: str, name: str = "k.txt") -> Make:
     def make(folder: Path) -> None:
-        os.link(put(folder, target), folder / name)
+        os.link(put_file(folder, target), folder / name)
 
     return make
 
 
-def turned(make: Make, source: str, name: str) -> Make:
+def link_back(make: Make, source: str, name: str) -> Make:
     """What ``make`` makes, and a symbolic link to a folder or file of it."""
 
     def both(folder: Path) -> None:
@@ -97,23 +97,23 @@ IS_DATA: list[tuple[str, str, Make]] = [
     # data, list, what there is
     ("a.csv", "a.csv", files("a.csv")),
     ("a.csv", "b/../a.csv", files("a.csv")),
-    ("a.csv", "k.txt", linked("a.csv")),
-    ("a.csv", "k2.txt", turned(linked("a.csv"), "k.txt", "k2.txt")),
+    ("a.csv", "k.txt", link("a.csv")),
+    ("a.csv", "k2.txt", link_back(link("a.csv"), "k.txt", "k2.txt")),
     ("a.csv", "k.txt", hard("a.csv")),
-    ("a.csv", "k.txt", linked("k.txt", "a.csv")),
-    ("in/a.csv", "far/a.csv", turned(files("in/a.csv"), "in", "far")),
-    ("far/a.csv", "in/a.csv", turned(files("in/a.csv"), "in", "far")),
-    ("far/a.csv", "far/a.csv", turned(files("in/a.csv"), "in", "far")),
+    ("a.csv", "k.txt", link("k.txt", "a.csv")),
+    ("in/a.csv", "far/a.csv", link_back(files("in/a.csv"), "in", "far")),
+    ("far/a.csv", "in/a.csv", link_back(files("in/a.csv"), "in", "far")),
+    ("far/a.csv", "far/a.csv", link_back(files("in/a.csv"), "in", "far")),
     ("*.csv", "a.csv", files("a.csv")),
     ("*.csv", "k.txt", hard("a.csv")),
-    ("*.csv", "k.txt", linked("k.txt", "a.csv")),
+    ("*.csv", "k.txt", link("k.txt", "a.csv")),
     ("i?/[ab].csv", "in/a.csv", files("in/a.csv")),
     ("in/*.csv", "k.txt", hard("in/a.csv")),
-    ("in/*.csv", "k.txt", linked("k.txt", "in/a.csv")),
-    ("far/*.csv", "in/a.csv", turned(files("in/a.csv"), "in", "far")),
+    ("in/*.csv", "k.txt", link("k.txt", "in/a.csv")),
+    ("far/*.csv", "in/a.csv", link_back(files("in/a.csv"), "in", "far")),
     ("in/**/a.csv", "in/x/y/a.csv", files("in/x/y/a.csv")),
     ("in/**/a.csv", "in/a.csv", files("in/a.csv")),
-    ("in/**/a.csv", "k.txt", linked("k.txt", "in/x/a.csv")),
+    ("in/**/a.csv", "k.txt", link("k.txt", "in/x/a.csv")),
     ("**/*.csv", "a.csv", files("a.csv")),
     ("**", "k.txt", files("k.txt")),
     ("in/**", "in/x/k.txt", files("in/x/k.txt")),
@@ -122,9 +122,9 @@ IS_DATA: list[tuple[str, str, Make]] = [
     ("in", "in/a.csv", files("in/a.csv")),
     ("in", "in/sub/k.txt", files("in/a.csv", "in/sub/k.txt")),
     ("in", "k.txt", hard("in/sub/a.txt")),
-    ("in", "k.txt", linked("k.txt", "in/a.csv")),
-    ("far", "in/k.txt", turned(files("in/k.txt"), "in", "far")),
-    ("in", "far/k.txt", turned(files("in/k.txt"), "in", "far")),
+    ("in", "k.txt", link("k.txt", "in/a.csv")),
+    ("far", "in/k.txt", link_back(files("in/k.txt"), "in", "far")),
+    ("in", "far/k.txt", link_back(files("in/k.txt"), "in", "far")),
     ("in[1]/a.csv", "in[1]/a.csv", files("in[1]/a.csv")),
     ("in[1]/*.csv", "in1/a.csv", files("in1/a.csv")),
     ("in[1]/*.csv", "in[1]/a.csv", files("in[1]/a.csv")),
@@ -138,7 +138,7 @@ def test_what_is_the_data_is_refused(
     data: str, named: str, make: Make,
 ) -> None:  # fmt: skip
     make(tmp_path)
-    (found,) = of(key, complaints(text(named, data)))
+    (found,) = filter_by_key(key, complaints(text(named, data)))
     assert (found.code, found.message) == ("E227", f"the {key} is the data")
     assert "CANARY" not in str(found)
 
@@ -147,22 +147,22 @@ IS_ANOTHER_PERIOD: list[tuple[str, str, Make]] = [
     ("v-{period}.csv", "v-2025.csv", files("v-2025.csv")),
     ("v-{period}.csv", "v-old copy.csv", files("v-old copy.csv")),
     ("v-{period}.csv", "v-.csv", files("v-.csv")),
-    ("v-{period}.csv", "k.txt", linked("v-2025.csv")),
+    ("v-{period}.csv", "k.txt", link("v-2025.csv")),
     ("v-{period}.csv", "k.txt", hard("v-2025.csv")),
-    ("v-{period}.csv", "k.txt", linked("k.txt", "v-2025.csv")),
+    ("v-{period}.csv", "k.txt", link("k.txt", "v-2025.csv")),
     ("V-{period}.csv", "v-2025.CSV", files("v-2025.CSV")),
     ("\u00e4-{period}.csv", "a\u0308-2025.csv", files("a\u0308-2025.csv")),
     ("{period}.csv", ".hidden.csv", files(".hidden.csv")),
     ("{period}/v.csv", "2025/v.csv", files("2025/v.csv")),
-    ("{period}/v.csv", "k.txt", linked("2025/v.csv")),
+    ("{period}/v.csv", "k.txt", link("2025/v.csv")),
     ("in/y{period}/v-{period}.csv", "in/y25/v-24.csv", files("in/y25/v-24.csv")),
     ("in/{period}", "in/2025/a.csv", files("in/2025/a.csv")),
     ("in/{period}", "in/2025/sub/k.txt", files("in/2025/sub/k.txt")),
-    ("in/{period}", "k.txt", linked("k.txt", "in/2025/a.csv")),
+    ("in/{period}", "k.txt", link("k.txt", "in/2025/a.csv")),
     ("in/{period}/**/*.csv", "in/2025/sub/k.csv", files("in/2025/sub/k.csv")),
     ("in/{period}-*.csv", "in/2025-x.csv", files("in/2025-x.csv")),
     ("in[1]/{period}.csv", "in[1]/2025.csv", files("in[1]/2025.csv")),
-    ("far/{period}.csv", "in/2025.csv", turned(files("in/2025.csv"), "in", "far")),
+    ("far/{period}.csv", "in/2025.csv", link_back(files("in/2025.csv"), "in", "far")),
 ]
 
 
@@ -193,14 +193,14 @@ def test_the_ledger_is_refused(
     text: Callable[..., str], complaints: Spoil, load_text: Load, tmp_path: Path, key: str,
     ledger: str, named: str,
 ) -> None:  # fmt: skip
-    put(tmp_path, named)
+    put_file(tmp_path, named)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     os.link(tmp_path / named, tmp_path / "k.txt")
     for name in (named, "k.txt"):
-        (found,) = of(key, complaints(text(name, ledger=ledger)))
+        (found,) = filter_by_key(key, complaints(text(name, ledger=ledger)))
         assert found.code == "E227"
         assert found.message.startswith(f"the {key} is the ledger")
-    load_text(text(str(put(tmp_path, "labels.txt")), ledger=ledger))
+    load_text(text(str(put_file(tmp_path, "labels.txt")), ledger=ledger))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_the_ledger_is_refused(
         ("v-{period}.csv", "v.csv", files("v-2026.csv", "v.csv")),
         ("in/{period}/v.csv", "in/k.txt", files("in/2026/v.csv", "in/k.txt")),
         ("in/{period}/v.csv", "in/2026/k.txt", files("in/2026/v.csv", "in/2026/k.txt")),
-        ("in/{period}", "k.txt", linked("k.txt", "k2.txt", "in/2026/a.csv")),
+        ("in/{period}", "k.txt", link("k.txt", "k2.txt", "in/2026/a.csv")),
     ],
 )  # fmt: skip
 def test_any_other_file_is_read(
@@ -242,12 +242,12 @@ OUTSIDE: list[tuple[str, Make]] = [
     ("/dev/zero", files()),
     ("/proc/self/environ", files()),
     ("/proc/self/cwd/k.txt", files()),
-    ("k.txt", turned(files("../k.txt"), "../k.txt", "k.txt")),
-    ("k.txt", turned(files(), "../gone.txt", "k.txt")),
-    ("k2.txt", turned(turned(files("../k.txt"), "../k.txt", "k.txt"), "k.txt", "k2.txt")),
-    ("far/k.txt", turned(files("../far/k.txt"), "../far", "far")),
-    ("k.txt", lambda folder: os.link(put(folder, "../k.txt"), folder / "k.txt")),
-    ("k.txt", lambda folder: os.link(put(folder, "k.txt"), folder / "other.txt")),
+    ("k.txt", link_back(files("../k.txt"), "../k.txt", "k.txt")),
+    ("k.txt", link_back(files(), "../gone.txt", "k.txt")),
+    ("k2.txt", link_back(link_back(files("../k.txt"), "../k.txt", "k.txt"), "k.txt", "k2.txt")),
+    ("far/k.txt", link_back(files("../far/k.txt"), "../far", "far")),
+    ("k.txt", lambda folder: os.link(put_file(folder, "../k.txt"), folder / "k.txt")),
+    ("k.txt", lambda folder: os.link(put_file(folder, "k.txt"), folder / "other.txt")),
 ]
 
 
@@ -264,7 +264,7 @@ def test_a_list_lies_below_the_folder_of_the_spec(
     text: Callable[..., str], folder: Path, key: str, named: str, make: Make
 ) -> None:
     make(folder)
-    spec = put(folder, "spec.toml", text(named))
+    spec = put_file(folder, "spec.toml", text(named))
     with pytest.raises(Failure) as caught:
         load(spec)
     (found,) = caught.value.complaints
@@ -279,11 +279,11 @@ def test_a_list_lies_below_the_folder_of_the_spec(
 def test_what_is_below_is_told_by_where_it_really_is(
     text: Callable[..., str], folder: Path
 ) -> None:
-    put(folder, "in/k.txt")
+    put_file(folder, "in/k.txt")
     (folder / "k.txt").symlink_to(folder / "in" / "k.txt")
     (folder.parent / "far").symlink_to(folder)
     for named in ("k.txt", "in/k.txt", str(folder / "k.txt"), "../far/in/k.txt", "../spec/k.txt"):
-        put(folder, "spec.toml", text(named))
+        put_file(folder, "spec.toml", text(named))
         for spec in (folder / "spec.toml", folder.parent / "far" / "spec.toml"):
             assert "CANARY" in repr(load(spec))
 
@@ -291,21 +291,21 @@ def test_what_is_below_is_told_by_where_it_really_is(
 def test_the_data_are_refused_outside_as_well(
     text: Callable[..., str], folder: Path, key: str
 ) -> None:
-    put(folder, "../data/v-2025.csv")
+    put_file(folder, "../data/v-2025.csv")
     for data, named in (("../data", "../data/v-2025.csv"), ("../data/v-{period}.csv", "k.txt")):
         (folder / "k.txt").unlink(missing_ok=True)
         (folder / "k.txt").symlink_to(folder.parent / "data" / "v-2025.csv")
-        spec = put(folder, "spec.toml", text(named, data).replace('"../out"', '"out"'))
+        spec = put_file(folder, "spec.toml", text(named, data).replace('"../out"', '"out"'))
         with pytest.raises(Failure) as caught:
             load(spec, period="2026", allow_outside_lists=True)
-        (found,) = of(key, list(caught.value.complaints))
+        (found,) = filter_by_key(key, list(caught.value.complaints))
         assert found.code == "E227"
 
 
 def test_without_a_file_the_folder_is_where_paths_start(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(folder, "k.txt")
+    put_file(folder, "k.txt")
     spec = {
         "schema": 1,
         "release": {"name": "x"},
@@ -332,8 +332,8 @@ def test_without_a_file_the_folder_is_where_paths_start(
 def test_what_is_swapped_after_the_checks_is_not_read(
     text: Callable[..., str], load_text: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, "k.txt", "good\n")
-    put(tmp_path, "staff.csv")
+    put_file(tmp_path, "k.txt", "good\n")
+    put_file(tmp_path, "staff.csv")
     check = Lists.check_opened
 
     def swap(*known: object) -> None:
@@ -349,8 +349,8 @@ def test_what_is_swapped_before_it_is_opened_is_not_read(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     named: str,
 ) -> None:  # fmt: skip
-    put(tmp_path, named, "good\n")
-    put(tmp_path, "secret/k.txt")
+    put_file(tmp_path, named, "good\n")
+    put_file(tmp_path, "secret/k.txt")
     first = named.split("/", maxsplit=1)[0]
     resolved = os.path.realpath
 
@@ -371,14 +371,14 @@ def test_what_is_swapped_before_it_is_opened_is_not_read(
 def test_descriptors_are_files_as_well(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path
 ) -> None:
-    with open(put(tmp_path, "staff.csv"), "rb") as stream:
+    with open(put_file(tmp_path, "staff.csv"), "rb") as stream:
         for folder in ("/dev/fd", "/proc/self/fd"):
             (found,) = complaints(text(f"{folder}/{stream.fileno()}"))
             assert found.code == "E227"
     source, sink = os.pipe()
     os.write(sink, LINES.encode())
     os.close(sink)
-    spec = put(tmp_path, "spec.toml", text(f"/dev/fd/{source}"))
+    spec = put_file(tmp_path, "spec.toml", text(f"/dev/fd/{source}"))
     for allowed, code in ((False, "E251"), (True, "E112")):
         with pytest.raises(Failure, match=code):
             load(spec, allow_outside_lists=allowed)
@@ -391,8 +391,8 @@ def test_descriptors_are_files_as_well(
 def test_links_in_a_circle_are_walked_once(
     text: Callable[..., str], load_text: Load, tmp_path: Path
 ) -> None:
-    put(tmp_path, "k.txt")
-    put(tmp_path, "in/a/b/c/d/x.csv")
+    put_file(tmp_path, "k.txt")
+    put_file(tmp_path, "in/a/b/c/d/x.csv")
     for number in range(20):
         (tmp_path / "in" / "a" / f"back{number}").symlink_to(tmp_path / "in")
     load_text(text("k.txt", "in/**/**/**/*.csv"))
@@ -408,7 +408,7 @@ def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
     files("k.txt", *(f"in/{number}/a.csv" for number in range(20)))(tmp_path)
     load_text(text("k.txt", data))
     monkeypatch.setattr(list_places, "MOST_LOOKS", 20, raising=False)
-    (found,) = of(key, complaints(text("k.txt", data)))
+    (found,) = filter_by_key(key, complaints(text("k.txt", data)))
     message = (
         f"it can't be checked that the {key} is not the data: that may be any of more than 20 files"
     )
@@ -438,8 +438,8 @@ def test_a_folder_that_may_not_be_listed(
 def test_a_folder_that_goes_while_it_is_looked_at(
     tmp_path: Path, text: Callable[..., str], key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, "k.txt")
-    spec = put(tmp_path, "spec.toml", text("k.txt", data="data"))
+    put_file(tmp_path, "k.txt")
+    spec = put_file(tmp_path, "spec.toml", text("k.txt", data="data"))
     (tmp_path / "data").mkdir()
 
     def gone(*_: object) -> bool:
@@ -448,5 +448,5 @@ def test_a_folder_that_goes_while_it_is_looked_at(
     monkeypatch.setattr(list_places, "is_inside", gone)
     with pytest.raises(Failure) as refused:
         load(spec)
-    (found,) = of(key, list(refused.value.complaints))
+    (found,) = filter_by_key(key, list(refused.value.complaints))
     assert found.code == "E112"

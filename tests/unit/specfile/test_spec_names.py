@@ -53,7 +53,7 @@ def test_names_change_neither_the_release_nor_its_noise(good):
     ],
 )
 def test_a_label_finds_its_key_however_it_is_spelt(kind, keys, written, key):
-    assert loaded(kind, keys, {written: "One"}).names.columns["c"].labels == {key: "One"}
+    assert load_spec(kind, keys, {written: "One"}).names.columns["c"].labels == {key: "One"}
 
 
 def test_bins_other_values_and_private_keys_have_labels():
@@ -73,7 +73,7 @@ def test_names_are_part_of_what_is_approved(good):
     assert compute_plan_digest(plan(named)) != compute_plan_digest(plan(plain))
 
 
-def loaded(kind, keys, labels):
+def load_spec(kind, keys, labels):
     column = {"type": kind, "labels": labels, "source": "s"}
     return load(spec(column | ({} if keys is None else {"keys": keys})))
 

@@ -69,7 +69,7 @@ LEDGER = "[ledger]\nepsilon_cap = 4"
 BOUNDS = "[privacy.bounding]\nmax_rows_per_unit = 3\n"
 
 
-def text_of(*edits):
+def read_text(*edits):
     text = ALONE
     for before, after in edits:
         assert text.count(before) == 1, before
@@ -79,7 +79,7 @@ def text_of(*edits):
 
 @pytest.fixture
 def release(load_text):
-    return lambda *edits, **options: load_text(text_of(*edits), **options)
+    return lambda *edits, **options: load_text(read_text(*edits), **options)
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_bounds_on_groups_do_nothing_where_there_are_none(release):
 
 def test_bounds_on_groups_are_asked_for_where_there_are_some(complaints, release):
     edits = ('unit = "row"', PEOPLE), MIXED
-    (found,) = complaints(text_of(*edits, (LEDGER, BOUNDS + LEDGER)))
+    (found,) = complaints(read_text(*edits, (LEDGER, BOUNDS + LEDGER)))
     assert (found.code, found.key, found.place.line) == ("E110", "privacy.bounding", 12)
     made = release(*edits, (LEDGER, BOUNDS + "max_groups_per_unit = 2\n" + LEDGER))
     assert made.privacy.bounding == Bounding(3, 2, 3)

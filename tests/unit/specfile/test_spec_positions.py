@@ -100,12 +100,12 @@ class Writer:
         self.text += self.pick("", " ") + right + "\n"
 
 
-def paths_of(value, path=()):
+def list_paths(value, path=()):
     found = {path} if path else set()
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, each in items:
         if isinstance(each, dict | list):
-            found |= paths_of(each, (*path, key))
+            found |= list_paths(each, (*path, key))
         else:
             found.add((*path, key))
     return found
@@ -135,7 +135,7 @@ def test_positions_equal_those_of_the_writer(data, top, tables, crlf):
         return
     text = writer.text
     marks = find_positions(text.replace("\n", "\r\n") if crlf else text)
-    assert set(marks) == paths_of(tomli.loads(text))
+    assert set(marks) == list_paths(tomli.loads(text))
     assert {p: offset(text, marks[p].key) for p in writer.keys} == writer.keys
     assert {p: offset(text, marks[p].value) for p in writer.values} == writer.values
 
@@ -159,4 +159,4 @@ def test_positions_equal_those_of_the_writer(data, top, tables, crlf):
 def test_places_of_keys_and_values(text, path, key, value):
     marks = find_positions(text)
     assert (marks[path].key, marks[path].value) == (key, value)
-    assert set(marks) == paths_of(tomli.loads(text))
+    assert set(marks) == list_paths(tomli.loads(text))

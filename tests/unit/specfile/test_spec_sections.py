@@ -44,7 +44,7 @@ class Outer(Section):
     many = Key(build_list_reader(build_table_reader(Inner)))
 
 
-def findings(content: dict[str, object]) -> list[tuple[object, ...]]:
+def list_findings(content: dict[str, object]) -> list[tuple[object, ...]]:
     """Where each finding is and what kind it is."""
     return [(*each.path, type(each.why)) for each in Outer.read(content)[1]]
 
@@ -85,7 +85,7 @@ def test_sections_do_not_share_values_nor_change():
 
 def test_refused_come_first_by_key_then_unknown_by_place_then_missing():
     content = {"zzz": 1, "paint": "pink", "aaa": 2, "shown": "yes", "soon": 3}
-    assert findings(content) == [
+    assert list_findings(content) == [
         ("shown", Refused),
         ("paint", Refused),
         ("zzz", Unknown),
@@ -117,7 +117,7 @@ def test_findings_in_nested_tables_and_lists_have_their_place():
         "inner": {"name": "x", "numbers": [1, "2", True], "nmae": 0},
         "many": [{"name": "a"}, {"numbers": []}, 3],
     }
-    assert findings(content) == [
+    assert list_findings(content) == [
         ("inner", "numbers", 1, Refused),
         ("inner", "numbers", 2, Refused),
         ("inner", "nmae", Unknown),
@@ -126,7 +126,7 @@ def test_findings_in_nested_tables_and_lists_have_their_place():
     ]
     section, _ = Outer.read(content)
     assert section.inner is section.many is None
-    assert findings({"title": "t", "inner": 1, "many": {}}) == [
+    assert list_findings({"title": "t", "inner": 1, "many": {}}) == [
         ("inner", Refused),
         ("many", Refused),
     ]
@@ -134,7 +134,9 @@ def test_findings_in_nested_tables_and_lists_have_their_place():
 
 def test_names_of_the_class_are_no_keys():
     names = ["KEYS", "REQUIRED", "LATER", "read", "__dict__", "__class__"]
-    assert findings({"title": "t"} | dict.fromkeys(names, 1)) == [(name, Unknown) for name in names]
+    assert list_findings({"title": "t"} | dict.fromkeys(names, 1)) == [
+        (name, Unknown) for name in names
+    ]
 
 
 REGISTRIES = {

@@ -21,7 +21,7 @@ COLUMNS = ("a", "b", "c", "d")
 DELTA = Fraction(1, 10**6)
 
 
-def loaded(*queries: dict[str, Any], labels: int = 2, **privacy: Any) -> Release:
+def load_spec(*queries: dict[str, Any], labels: int = 2, **privacy: Any) -> Release:
     return load(
         spec(
             privacy={"epsilon": 1} | privacy,
@@ -35,16 +35,16 @@ def loaded(*queries: dict[str, Any], labels: int = 2, **privacy: Any) -> Release
 
 def tables(labels: int = 2, **query: Any) -> tuple[Query, ...]:
     """The queries that one becomes."""
-    return loaded({"name": "n", "statistic": "marginals"} | query, labels=labels).queries
+    return load_spec({"name": "n", "statistic": "marginals"} | query, labels=labels).queries
 
 
-def sets(queries: Sequence[Query]) -> list[tuple[str, ...]]:
+def list_sets(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     return [tuple(group.column for group in query.groups) for query in queries]
 
 
 def test_a_number_of_ways_stands_for_all_sizes_up_to_it() -> None:
     queries = tables(columns=["c", "a", "b"], ways=2)
-    assert sets(queries) == [("c",), ("a",), ("b",), ("c", "a"), ("c", "b"), ("a", "b")]
+    assert list_sets(queries) == [("c",), ("a",), ("b",), ("c", "a"), ("c", "b"), ("a", "b")]
     assert [query.table for query in queries][2:] == ["by_b", "by_c_a", "by_c_b", "by_a_b"]
     assert [query.name for query in queries][5] == "n:by_a_b"
     assert {query.column_name for query in queries} == {"n"}
@@ -55,15 +55,15 @@ def test_a_number_of_ways_stands_for_all_sizes_up_to_it() -> None:
 def test_sets_are_those_that_are_listed_in_their_order() -> None:
     queries = tables(attributes=[["d", "a"], [], ["b"]], where="a > 0", mechanism="gaussian",
                      rho=1)  # fmt: skip
-    assert sets(queries) == [("d", "a"), (), ("b",)]
+    assert list_sets(queries) == [("d", "a"), (), ("b",)]
     assert [query.table for query in queries] == ["by_d_a", "overall", "by_b"]
     assert all(query.where is not None and query.mechanism == "gaussian" for query in queries)
 
 
 def test_levels_come_behind_by_and_each_has_those_before_it() -> None:
     queries = tables(statistic="count", by=["d"], levels=["b", "a"])
-    assert sets(queries) == [("d", "b"), ("d", "b", "a")]
-    assert sets(tables(statistic="count", levels=["c"])) == [("c",)]
+    assert list_sets(queries) == [("d", "b"), ("d", "b", "a")]
+    assert list_sets(tables(statistic="count", levels=["c"])) == [("c",)]
 
 
 @given(
@@ -83,7 +83,7 @@ def test_ways_give_every_set_of_that_size_once_and_share_what_is_stated(
         return
     queries = tables(columns=columns, ways=sizes, **stated)
     subsets = chain.from_iterable(combinations(columns, size) for size in range(5))
-    assert sets(queries) == [one for one in subsets if len(one) in sizes]
+    assert list_sets(queries) == [one for one in subsets if len(one) in sizes]
     assert sum(getattr(query, key) for query in queries) == amount
     assert len({getattr(query, key) for query in queries}) == 1
     if key == "epsilon":
@@ -92,10 +92,10 @@ def test_ways_give_every_set_of_that_size_once_and_share_what_is_stated(
 
 def test_a_query_of_several_tables_costs_what_it_states_and_weighs_as_much_as_another() -> None:
     crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b", "c"], "ways": 2}
-    plan = make_plan(loaded(crossed | {"epsilon": Fraction(1, 2)}))
+    plan = make_plan(load_spec(crossed | {"epsilon": Fraction(1, 2)}))
     assert plan.loss.epsilon == Fraction(1, 2)
     assert sum(step.loss.epsilon for step in plan.steps) == Fraction(1, 2)
-    weighed = loaded(crossed, {"name": "m", "statistic": "count", "where": "a > 0"}).queries
+    weighed = load_spec(crossed, {"name": "m", "statistic": "count", "where": "a > 0"}).queries
     assert [query.weight for query in weighed] == [*[Fraction(1, 6)] * 6, 1]
 
 
@@ -142,8 +142,8 @@ def test_the_largest_tables_that_are_allowed_are_too_many_together(
 
 def test_a_table_has_one_column_of_each_name() -> None:
     crossed = {"name": "n", "statistic": "marginals", "attributes": [["a"], ["b"]]}
-    loaded(crossed, {"name": "m", "statistic": "count", "by": ["b"]})
+    load_spec(crossed, {"name": "m", "statistic": "count", "by": ["b"]})
     with pytest.raises(Failure, match="E219"):
-        loaded(crossed, {"name": "n_flag", "statistic": "count", "by": ["b"]})
+        load_spec(crossed, {"name": "n_flag", "statistic": "count", "by": ["b"]})
     with pytest.raises(Failure, match="E218"):
-        loaded(crossed, {"name": "N", "statistic": "count"})
+        load_spec(crossed, {"name": "N", "statistic": "count"})

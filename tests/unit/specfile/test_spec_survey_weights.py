@@ -42,7 +42,7 @@ def survey(
     return load(spec)
 
 
-def told(**case: Any) -> tuple[str, str]:
+def load_refused(**case: Any) -> tuple[str, str]:
     """The one complaint of a spec, with its hint, and the key that it is about."""
     with pytest.raises(Failure) as failed:
         survey(**case)
@@ -77,7 +77,7 @@ UNWEIGHED = [name for name, statistic in STATISTICS.items() if not statistic.wha
 @pytest.mark.parametrize("statistic", UNWEIGHED)
 def test_what_cannot_be_weighted_says_so_or_is_refused(statistic: str) -> None:
     query = {"statistic": statistic} | NEEDS.get(statistic, {})
-    code, said = told(query=query)
+    code, said = load_refused(query=query)
     assert code == "E265"
     assert "`weight_by_survey = false`, which counts each record once" in said
     made = survey(query | {"weight_by_survey": False})
@@ -111,7 +111,7 @@ def test_all_statistics_are_here() -> None:
 
 
 def test_to_weight_without_weights_is_refused() -> None:
-    code, said = told(query=MEAN | {"weight_by_survey": True}, name=None)
+    code, said = load_refused(query=MEAN | {"weight_by_survey": True}, name=None)
     assert code == "E111"
     assert "needs a column of survey weights in [data]" in said
     (made,) = survey(MEAN | {"weight_by_survey": False}, name=None).queries

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from product_source import FILES, dotted, name_of, nodes, tree_of
+from product_source import FILES, get_module_name, list_nodes, parse_module, write_dotted
 
 import dprelease
 from dprelease.kernel.chapters.figures.definitions import (
@@ -66,7 +66,7 @@ def names_of_statistics(tree: ast.AST, names: set[str]) -> Iterator[str]:
         return node.keys if isinstance(node, ast.Dict) else ()
 
     types = {id(node) for node in in_types(tree)}
-    for node in nodes(tree):
+    for node in list_nodes(tree):
         if id(node) in types:
             continue
         suspects: list[ast.AST | None] = []
@@ -75,9 +75,9 @@ def names_of_statistics(tree: ast.AST, names: set[str]) -> Iterator[str]:
             suspects = [*sides, *(each for side in sides for each in members(side))]
         elif isinstance(node, ast.MatchValue):
             suspects = [node.value]
-        elif isinstance(node, ast.Subscript) and dotted(node.value) in LOOKUPS:
+        elif isinstance(node, ast.Subscript) and write_dotted(node.value) in LOOKUPS:
             suspects = [node.slice]
-        elif isinstance(node, ast.Call) and dotted(node.func) in LOOKUPS:
+        elif isinstance(node, ast.Call) and write_dotted(node.func) in LOOKUPS:
             suspects = [*node.args]
         elif members(node) and all(map(literal, members(node))):
             suspects = [*members(node)]
@@ -90,8 +90,8 @@ def names_of_statistics(tree: ast.AST, names: set[str]) -> Iterator[str]:
 
 def in_types(tree: ast.AST) -> Iterator[ast.AST]:
     """What stands in ``Literal[...]``."""
-    for node in nodes(tree):
-        if isinstance(node, ast.Subscript) and dotted(node.value) == "Literal":
+    for node in list_nodes(tree):
+        if isinstance(node, ast.Subscript) and write_dotted(node.value) == "Literal":
             yield from ast.walk(node.slice)
 
 
@@ -130,10 +130,10 @@ def test_another_word_is_not(source: str) -> None:
 def test_no_statistic_is_named_outside_its_file() -> None:
     found = {}
     for file in FILES:
-        name = name_of(file)
+        name = get_module_name(file)
         if name.startswith(MAY_NAME_STATISTICS):
             continue
-        if named := sorted(names_of_statistics(tree_of(file), set(STATISTICS))):
+        if named := sorted(names_of_statistics(parse_module(file), set(STATISTICS))):
             found[name] = named
     assert not found
 

@@ -84,7 +84,7 @@ def number(low: int, high: int, fill: int | None = None, column: str = "x") -> Q
 # --- every unit there is, from the definitions alone --------------------------------------------
 
 
-def rows_of(made: Step) -> list[Row]:
+def list_rows(made: Step) -> list[Row]:
     """Every row that a step can tell apart."""
     domains: dict[str, list[Any]] = {}
     for measure in made.measures:
@@ -101,9 +101,9 @@ def rows_of(made: Step) -> list[Row]:
     return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
 
 
-def units(made: Step, cells: int, limits: tuple[int, int, int]) -> Iterator[Unit]:
+def list_units(made: Step, cells: int, limits: tuple[int, int, int]) -> Iterator[Unit]:
     """Every set of rows that one unit can have, none and fewer than it could included."""
-    places = list(product(range(cells), rows_of(made)))
+    places = list(product(range(cells), list_rows(made)))
     most, groups, per_cell = limits
     for size in range(most + 1):
         for chosen in combinations_with_replacement(range(len(places)), size):
@@ -113,27 +113,27 @@ def units(made: Step, cells: int, limits: tuple[int, int, int]) -> Iterator[Unit
                 yield unit
 
 
-def released(made: Step, rows: Unit, owners: list[int], cells: int) -> Change:
+def run_release(made: Step, rows: Unit, owners: list[int], cells: int) -> Change:
     """The released integers of a table, cell after cell."""
     found = []
     for cell in range(cells):
-        measured = [amount(each, rows, owners, cell) for each in made.measures]
+        measured = [measure_values(each, rows, owners, cell) for each in made.measures]
         for factors in made.transform:
             found.append(sum(f * n for f, n in zip(factors, measured, strict=True)))
     return tuple(found)
 
 
-def fulfils(row: Row, where: Expression | None) -> bool:
+def is_fulfilling(row: Row, where: Expression | None) -> bool:
     if where == KNOWN:
         return row[A.text] is not None
     return where is None or bool(row[where.text])
 
 
-def amount(measure: Measure, rows: Unit, owners: list[int], cell: int) -> int:
+def measure_values(measure: Measure, rows: Unit, owners: list[int], cell: int) -> int:
     here = [
         (row, owner)
         for (place, row), owner in zip(rows, owners, strict=True)
-        if place == cell and fulfils(row, measure.where)
+        if place == cell and is_fulfilling(row, measure.where)
     ]
     if measure.kind is MeasureKind.RECORDS:
         return len(here)
@@ -148,29 +148,29 @@ def amount(measure: Measure, rows: Unit, owners: list[int], cell: int) -> int:
     return sum(value**power for value in values if value is not None)
 
 
-def changes(
+def list_changes(
     made: Step, cells: int, limits: tuple[int, int, int], replaced: bool, certain: bool
 ) -> set[Change]:
     """Every difference between neighbouring tables, over some tables of others."""
-    every = [unit for unit in units(made, cells, limits) if unit or not certain]
+    every = [unit for unit in list_units(made, cells, limits) if unit or not certain]
     others: list[Unit] = [()]
     if any(measure.kind is MeasureKind.DISTINCT for measure in made.measures):
-        everything = list(product(range(cells), rows_of(made)))
+        everything = list(product(range(cells), list_rows(made)))
         others = [(), tuple(everything), tuple(everything[::2]), tuple(everything[1::2])]
     found: set[Change] = set()
     for other in others:
         seen = {
-            released(made, (*other, *unit), [0] * len(other) + [1] * len(unit), cells)
+            run_release(made, (*other, *unit), [0] * len(other) + [1] * len(unit), cells)
             for unit in every
         }
-        bases = seen if replaced else {released(made, other, [0] * len(other), cells)}
+        bases = seen if replaced else {run_release(made, other, [0] * len(other), cells)}
         found |= {
             tuple(a - b for a, b in zip(one, base, strict=True)) for one in seen for base in bases
         }
     return found
 
 
-def holds_all(worst: Worst, found: set[Change]) -> bool:
+def is_holding_all(worst: Worst, found: set[Change]) -> bool:
     """Whether norms, coordinates and shapes hold every change."""
     for change in found:
         entries = sorted((abs(entry) for entry in change if entry), reverse=True)
@@ -183,7 +183,7 @@ def holds_all(worst: Worst, found: set[Change]) -> bool:
     return True
 
 
-def norms(found: set[Change]) -> tuple[int, int]:
+def compute_norms(found: set[Change]) -> tuple[int, int]:
     return (
         max(sum(map(abs, change)) for change in found),
         max(sum(entry * entry for entry in change) for change in found),
@@ -193,12 +193,12 @@ def norms(found: set[Change]) -> tuple[int, int]:
 # --- what is tried ------------------------------------------------------------------------------
 
 
-def counted(kind: MeasureKind, **more: Any) -> Callable[[int], Step]:
+def build_count(kind: MeasureKind, **more: Any) -> Callable[[int], Step]:
     return lambda cells: step([Measure(kind, **more)], ((1,),), query(cells))
 
 
 def total(low: int, high: int, fill: int | None = None) -> Callable[[int], Step]:
-    return counted(MeasureKind.SUM, quantity=number(low, high, fill))
+    return build_count(MeasureKind.SUM, quantity=number(low, high, fill))
 
 
 def mean(low: int, high: int, fill: int | None = None) -> Callable[[int], Step]:
@@ -238,11 +238,11 @@ def share_of_known(cells: int) -> Step:
     return step(measures, ((0, 1), (1, -1)), asked)
 
 
-RECORDS, UNITS = counted(MeasureKind.RECORDS), counted(MeasureKind.UNITS)
+RECORDS, UNITS = build_count(MeasureKind.RECORDS), build_count(MeasureKind.UNITS)
 TINY: dict[str, Callable[[int], Step]] = {
     "count": RECORDS,
     "units": UNITS,
-    "distinct": counted(MeasureKind.DISTINCT, column="d"),
+    "distinct": build_count(MeasureKind.DISTINCT, column="d"),
     "sum": total(-1, 2),
     "sum far from 0": total(3, 4),
     "sum below 0": total(-5, -3, -4),
@@ -281,9 +281,9 @@ def test_the_worst_change_is_that_of_all_units(
 ) -> None:
     made = TINY[name](cells)
     worst = bound_step_change(made, privacy(limits, replaced))
-    found = changes(made, cells, limits, replaced, certain=False)
-    assert holds_all(worst, found)
-    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+    found = list_changes(made, cells, limits, replaced, certain=False)
+    assert is_holding_all(worst, found)
+    assert compute_norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -295,9 +295,9 @@ def test_squares_stay_in_their_triangle(
     """A corner of the triangle is no value, so the bounds need not be attained; the ends are."""
     made = variance(-1, width - 1)(2)
     worst = bound_step_change(made, privacy(limits, replaced))
-    found = changes(made, 2, limits, replaced, certain=False)
-    assert holds_all(worst, found)
-    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+    found = list_changes(made, 2, limits, replaced, certain=False)
+    assert is_holding_all(worst, found)
+    assert compute_norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
 def test_conditions_that_only_look_known_are_taken_as_independent() -> None:
@@ -320,7 +320,7 @@ def test_squares_with_another_transform_are_not_underestimated() -> None:
     measures = [Measure(MeasureKind.SUM, wanted), Measure(MeasureKind.SQUARES, wanted)]
     made = step(measures, ((7, -1),), query(1))
     worst = bound_step_change(made, privacy(None, False))
-    assert norms(changes(made, 1, (1, 1, 1), False, False))[0] == 12 <= worst.l1
+    assert compute_norms(list_changes(made, 1, (1, 1, 1), False, False))[0] == 12 <= worst.l1
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -329,9 +329,9 @@ def test_a_row_that_is_in_the_only_cell_for_certain(name: str, replaced: bool) -
     made = TINY[name](1)
     worst = bound_step_change(made, privacy(None, replaced))
     # add/remove has nobody on one side
-    found = changes(made, 1, (1, 1, 1), replaced, certain=replaced)
-    assert holds_all(worst, found)
-    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+    found = list_changes(made, 1, (1, 1, 1), replaced, certain=replaced)
+    assert is_holding_all(worst, found)
+    assert compute_norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -339,9 +339,9 @@ def test_a_row_that_may_be_missing(name: str) -> None:
     """Where what a record holds decides whether it is there."""
     made = TINY[name](1)
     worst = bound_step_change(made, privacy(None, True, fixed=False))
-    found = changes(made, 1, (1, 1, 1), replaced=True, certain=False)
-    assert holds_all(worst, found)
-    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+    found = list_changes(made, 1, (1, 1, 1), replaced=True, certain=False)
+    assert is_holding_all(worst, found)
+    assert compute_norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
 def test_a_count_of_all_records_is_not_taken_to_change() -> None:
@@ -403,15 +403,15 @@ def test_labels_of_an_axis_share_the_bound_of_their_cell(
     most, groups, per_cell = limits
     allowed = [
         unit
-        for unit in units(fine, 2 * cells, (most, most, per_cell))
+        for unit in list_units(fine, 2 * cells, (most, most, per_cell))
         if len({place // 2 for place, _ in unit}) <= groups
         and all(n <= per_cell for n in Counter(place // 2 for place, _ in unit).values())
     ]
-    seen = {released(fine, unit, [1] * len(unit), 2 * cells) for unit in allowed}
+    seen = {run_release(fine, unit, [1] * len(unit), 2 * cells) for unit in allowed}
     bases = seen if replaced else {(0,) * 2 * cells}
     found = {tuple(a - b for a, b in zip(one, base, strict=True)) for one in seen for base in bases}
-    assert holds_all(worst, found)
-    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+    assert is_holding_all(worst, found)
+    assert compute_norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
 def test_more_rows_never_do_less() -> None:

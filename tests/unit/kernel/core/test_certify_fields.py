@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import builders
 import pytest
 from msgspec.structs import replace
-from plan_changes import Difference, Parts, changes, differences
-from thorough import in_diagonal, is_thorough
+from plan_changes import Difference, Parts, find_differences, list_changes
+from thorough import is_in_diagonal, is_thorough
 
 from dprelease import Failure, load
 from dprelease.kernel.certification import certify
@@ -39,19 +39,19 @@ class Neutral(NamedTuple):
     reason: str
 
 
-def any_change(plan: Plan, at: Difference) -> bool:
+def is_any_change(plan: Plan, at: Difference) -> bool:
     return True
 
 
-def more(plan: Plan, at: Difference) -> bool:
+def is_more(plan: Plan, at: Difference) -> bool:
     return at.new is None or bool(at.old is not None and at.new > at.old)
 
 
-def more_or_new(plan: Plan, at: Difference) -> bool:
-    return at.old is None or more(plan, at)
+def is_more_or_new(plan: Plan, at: Difference) -> bool:
+    return at.old is None or is_more(plan, at)
 
 
-def enough(plan: Plan, at: Difference) -> bool:
+def is_enough(plan: Plan, at: Difference) -> bool:
     """A total that holds what is claimed, or none: then what queries state holds it."""
     field = at.path.rsplit(".", maxsplit=1)[1]
     claimed = getattr(plan.loss, field)
@@ -60,72 +60,72 @@ def enough(plan: Plan, at: Difference) -> bool:
     return at.new is None or claimed is None or at.new >= claimed
 
 
-def above_nothing(plan: Plan, at: Difference) -> bool:
+def is_above_nothing(plan: Plan, at: Difference) -> bool:
     return bool(at.new > 0)
 
 
-def fewer(plan: Plan, at: Difference) -> bool:
+def is_fewer(plan: Plan, at: Difference) -> bool:
     return 0 < at.new < at.old
 
 
-def other_order(plan: Plan, at: Difference) -> bool:
+def is_in_other_order(plan: Plan, at: Difference) -> bool:
     return sorted(map(repr, at.old)) == sorted(map(repr, at.new))
 
 
-def step_at(plan: Plan, at: Difference) -> Any:
+def get_step(plan: Plan, at: Difference) -> Any:
     return plan.steps[int(re.findall(r"\[([0-9]+)\]", at.path)[0])]
 
 
-def more_noise(plan: Plan, at: Difference) -> bool:
+def has_more_noise(plan: Plan, at: Difference) -> bool:
     """A larger scale, or a lower rate of a choice."""
-    if step_at(plan, at).form is Form.NUMBERS:
+    if get_step(plan, at).form is Form.NUMBERS:
         return bool(at.new > at.old)
-    return fewer(plan, at)
+    return is_fewer(plan, at)
 
 
-def more_or_not_used(plan: Plan, at: Difference) -> bool:
-    return step_at(plan, at).form is not Form.NUMBERS or more(plan, at)
+def is_more_or_not_used(plan: Plan, at: Difference) -> bool:
+    return get_step(plan, at).form is not Form.NUMBERS or is_more(plan, at)
 
 
-def more_rows_or_not_used(plan: Plan, at: Difference) -> bool:
-    return step_at(plan, at).form is Form.CHOICE or more(plan, at)
+def is_more_rows_or_not_used(plan: Plan, at: Difference) -> bool:
+    return get_step(plan, at).form is Form.CHOICE or is_more(plan, at)
 
 
-def more_or_no_choice(plan: Plan, at: Difference) -> bool:
-    return step_at(plan, at).form is not Form.CHOICE or more(plan, at)
+def is_more_or_no_choice(plan: Plan, at: Difference) -> bool:
+    return get_step(plan, at).form is not Form.CHOICE or is_more(plan, at)
 
 
-def not_monotone_or_no_choice(plan: Plan, at: Difference) -> bool:
-    return step_at(plan, at).form is not Form.CHOICE or at.new is False
+def is_not_monotone_or_no_choice(plan: Plan, at: Difference) -> bool:
+    return get_step(plan, at).form is not Form.CHOICE or at.new is False
 
 
-def of_own_axes(plan: Plan, at: Difference) -> bool:
-    return not is_of_strategy(step_at(plan, at))
+def has_own_axes(plan: Plan, at: Difference) -> bool:
+    return not is_of_strategy(get_step(plan, at))
 
 
-def of_strategy(plan: Plan, at: Difference) -> bool:
-    return is_of_strategy(step_at(plan, at))
+def is_step_of_strategy(plan: Plan, at: Difference) -> bool:
+    return is_of_strategy(get_step(plan, at))
 
 
-def more_groups(plan: Plan, at: Difference) -> bool:
+def has_more_groups(plan: Plan, at: Difference) -> bool:
     """Groups of a strategy behind those that it has, to whose places terms point."""
-    return of_strategy(plan, at) and at.new[: len(at.old)] == at.old
+    return is_step_of_strategy(plan, at) and at.new[: len(at.old)] == at.old
 
 
-def same_sum(plan: Plan, at: Difference) -> bool:
+def is_same_sum(plan: Plan, at: Difference) -> bool:
     """Terms in another order; an integer that counts 0 times; or as the statistic reads its own."""
     read, *places = map(int, re.findall(r"\[([0-9]+)\]", at.path))
     if places:
         return at.path.endswith(f".rows[{places[0]}]") and not plan.reads[read].factors[places[0]]
-    return at.new == () or other_order(plan, at)
+    return at.new == () or is_in_other_order(plan, at)
 
 
-def not_repeated(plan: Plan, at: Difference) -> bool:
+def is_not_repeated(plan: Plan, at: Difference) -> bool:
     """Of a column of no query; of one of records, the type of numbers, or the grid of labels."""
     answers = [answer.column for step in plan.records for answer in step.responses]
-    used = {column for query in plan.release.queries for column in columns_of(query)}
+    used = {column for query in plan.release.queries for column in list_columns(query)}
     if at.path.endswith("].type"):
-        used |= {group.column for query in plan.release.queries for group in groups_of(query)}
+        used |= {group.column for query in plan.release.queries for group in list_groups(query)}
         used |= {column.name for column in answers if column.group is not None}
     elif "].grid" in at.path:
         used |= {column.name for column in answers if column.quantity is not None}
@@ -135,7 +135,7 @@ def not_repeated(plan: Plan, at: Difference) -> bool:
     return used <= at.new.keys() and all(at.new[name] == at.old[name] for name in used)
 
 
-def columns_of(query: Query) -> Iterator[str]:
+def list_columns(query: Query) -> Iterator[str]:
     parts = [part.column for part in (query.numerator, query.denominator) if part is not None]
     curve = [axis.column for axis in query.curve]
     for column in (query.column, query.survey_weight, *parts, *curve):
@@ -143,15 +143,15 @@ def columns_of(query: Query) -> Iterator[str]:
             yield column.name
 
 
-def groups_of(query: Query) -> tuple[Group, ...]:
+def list_groups(query: Query) -> tuple[Group, ...]:
     return query.groups if query.axis is None else (*query.groups, query.axis)
 
 
-def to_fewer_neighbours(plan: Plan, at: Difference) -> bool:
+def has_fewer_neighbours(plan: Plan, at: Difference) -> bool:
     return at.new is Adjacency.ADD_REMOVE and not plan.records
 
 
-def known_word(plan: Plan, at: Difference) -> bool:
+def is_known_word(plan: Plan, at: Difference) -> bool:
     return at.new in {"basic", "mixed", "zcdp", "pld"}
 
 
@@ -161,56 +161,72 @@ SPEC = (
 )
 NEUTRAL = [
     # The release is the spec: a plan is certified for every spec whose queries it answers.
-    Neutral(rf"\.release\.({SPEC})\b.*", any_change, "no figure and no loss depends on it"),
-    Neutral(r"\.release\.columns.*", not_repeated, "nothing but the release says what it is"),
+    Neutral(rf"\.release\.({SPEC})\b.*", is_any_change, "no figure and no loss depends on it"),
+    Neutral(r"\.release\.columns.*", is_not_repeated, "nothing but the release says what it is"),
     Neutral(
-        r"\.release\.privacy\.(unit_description|population|accounting)", any_change, "it is told"
+        r"\.release\.privacy\.(unit_description|population|accounting)", is_any_change, "it is told"
     ),
-    Neutral(r"\.release\.privacy\.has_fixed_records", any_change, "it is held to the source"),
-    Neutral(r"\.release\.privacy\.unit_column", any_change, "nothing but the release names it"),
-    Neutral(r"\.release\.privacy\.(epsilon|delta|rho)", enough, "no more is claimed than declared"),
+    Neutral(r"\.release\.privacy\.has_fixed_records", is_any_change, "it is held to the source"),
+    Neutral(r"\.release\.privacy\.unit_column", is_any_change, "nothing but the release names it"),
     Neutral(
-        r"\.release\.privacy\.bounding\.\w+", above_nothing, "certification counts by these bounds"
+        r"\.release\.privacy\.(epsilon|delta|rho)", is_enough, "no more is claimed than declared"
     ),
     Neutral(
-        r"\.release\.privacy\.adjacency", to_fewer_neighbours, "a unit does less than paid for"
+        r"\.release\.privacy\.bounding\.\w+",
+        is_above_nothing,
+        "certification counts by these bounds",
+    ),
+    Neutral(
+        r"\.release\.privacy\.adjacency", has_fewer_neighbours, "a unit does less than paid for"
     ),
     # Claims, which may be larger than they have to be.
-    Neutral(r"(\.records\[.*)?\.loss\.(epsilon|delta)", more, "an upper bound"),
-    Neutral(r"\.steps\[\d+\]\.loss\.(epsilon|delta)", more, "an upper bound"),
-    Neutral(r"(\.records\[.*|\.steps\[\d+\])?\.loss\.rho", more_or_new, "an upper bound"),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.l1", more_rows_or_not_used, "an upper bound"),
+    Neutral(r"(\.records\[.*)?\.loss\.(epsilon|delta)", is_more, "an upper bound"),
+    Neutral(r"\.steps\[\d+\]\.loss\.(epsilon|delta)", is_more, "an upper bound"),
+    Neutral(r"(\.records\[.*|\.steps\[\d+\])?\.loss\.rho", is_more_or_new, "an upper bound"),
+    Neutral(r"\.steps\[\d+\]\.sensitivity\.l1", is_more_rows_or_not_used, "an upper bound"),
     Neutral(
-        r"\.steps\[\d+\]\.sensitivity\.(l2_squared|coordinates)", more_or_not_used, "an upper bound"
+        r"\.steps\[\d+\]\.sensitivity\.(l2_squared|coordinates)",
+        is_more_or_not_used,
+        "an upper bound",
     ),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.choice_l1", more_or_no_choice, "an upper bound"),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.monotone", not_monotone_or_no_choice, "twice the range"),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.shapes.*", any_change, "the planner's; nowhere shown"),
+    Neutral(r"\.steps\[\d+\]\.sensitivity\.choice_l1", is_more_or_no_choice, "an upper bound"),
+    Neutral(
+        r"\.steps\[\d+\]\.sensitivity\.monotone", is_not_monotone_or_no_choice, "twice the range"
+    ),
+    Neutral(
+        r"\.steps\[\d+\]\.sensitivity\.shapes.*", is_any_change, "the planner's; nowhere shown"
+    ),
     # What is only told.
-    Neutral(r"\.method", known_word, "told beside the loss"),
-    Neutral(r"\.(advanced|notes|alone)\b.*", any_change, "told beside the loss"),
-    Neutral(r"\.basic\.rho", any_change, "the sum, or not told"),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.derivation\b.*", any_change, "told beside the noise"),
-    Neutral(r"\.steps\[\d+\]\.query\.(table|number)", of_strategy, "a strategy is in no table"),
+    Neutral(r"\.method", is_known_word, "told beside the loss"),
+    Neutral(r"\.(advanced|notes|alone)\b.*", is_any_change, "told beside the loss"),
+    Neutral(r"\.basic\.rho", is_any_change, "the sum, or not told"),
+    Neutral(r"\.steps\[\d+\]\.sensitivity\.derivation\b.*", is_any_change, "told beside the noise"),
     Neutral(
-        r"\.steps\[\d+\]\.query\.mechanism", of_strategy, "noise is held to queries of the release"
+        r"\.steps\[\d+\]\.query\.(table|number)", is_step_of_strategy, "a strategy is in no table"
     ),
-    Neutral(r"\.steps\[\d+\]\.query\.groups", more_groups, "their cells are added up"),
+    Neutral(
+        r"\.steps\[\d+\]\.query\.mechanism",
+        is_step_of_strategy,
+        "noise is held to queries of the release",
+    ),
+    Neutral(r"\.steps\[\d+\]\.query\.groups", has_more_groups, "their cells are added up"),
     # How much noise there is, and by what it is read again: it costs no more than is claimed.
-    Neutral(r"\.steps\[\d+\]\.noise\.parameter", more_noise, "intervals are of this noise"),
-    Neutral(r"\.steps\[\d+\]\.noise\.family", any_change, "the spec leaves the mechanism open"),
-    Neutral(r"\.steps\[\d+\]\.noise\.(stair|first)", any_change, "intervals are of this noise"),
-    Neutral(r"\.steps\[\d+\]\.scheme\.steps\[\d+\]\.rate", fewer, "the less a choice tells"),
-    Neutral(r"\.steps\[\d+\]\.scheme\.steps", other_order, "parts are cut independently"),
-    Neutral(r"\.steps\[\d+\]\.threshold", more, "the fewer keys are shown"),
-    Neutral(r"\.steps\[\d+\]\.axes\[\d+\]\.entries.*", of_own_axes, "read by these very matrices"),
-    Neutral(r"\.records\[\d+\]\.responses\[\d+\]\.law\b.*", any_change, "read by this very law"),
+    Neutral(r"\.steps\[\d+\]\.noise\.parameter", has_more_noise, "intervals are of this noise"),
+    Neutral(r"\.steps\[\d+\]\.noise\.family", is_any_change, "the spec leaves the mechanism open"),
+    Neutral(r"\.steps\[\d+\]\.noise\.(stair|first)", is_any_change, "intervals are of this noise"),
+    Neutral(r"\.steps\[\d+\]\.scheme\.steps\[\d+\]\.rate", is_fewer, "the less a choice tells"),
+    Neutral(r"\.steps\[\d+\]\.scheme\.steps", is_in_other_order, "parts are cut independently"),
+    Neutral(r"\.steps\[\d+\]\.threshold", is_more, "the fewer keys are shown"),
+    Neutral(r"\.steps\[\d+\]\.axes\[\d+\]\.entries.*", has_own_axes, "read by these very matrices"),
+    Neutral(r"\.records\[\d+\]\.responses\[\d+\]\.law\b.*", is_any_change, "read by this very law"),
     # The same by other words.
-    Neutral(r"\.steps", other_order, "each is drawn by itself, and found by its name"),
-    Neutral(r"\.reads\[\d+\]\.(rows|factors|merged|terms)(\[\d+\])?", same_sum, "the same sum"),
-    Neutral(r"\.reads\[\d+\]\.terms\[\d+\]\.groups", other_order, "places, whatever their order"),
-    Neutral(r"\.reads\[\d+\]\.screened", any_change, "how records without a value are read"),
-    Neutral(r"\.reads\[\d+\]\.decimals", any_change, "how a combined figure is rounded"),
+    Neutral(r"\.steps", is_in_other_order, "each is drawn by itself, and found by its name"),
+    Neutral(r"\.reads\[\d+\]\.(rows|factors|merged|terms)(\[\d+\])?", is_same_sum, "the same sum"),
+    Neutral(
+        r"\.reads\[\d+\]\.terms\[\d+\]\.groups", is_in_other_order, "places, whatever their order"
+    ),
+    Neutral(r"\.reads\[\d+\]\.screened", is_any_change, "how records without a value are read"),
+    Neutral(r"\.reads\[\d+\]\.decimals", is_any_change, "how a combined figure is rounded"),
 ]
 
 
@@ -296,7 +312,7 @@ PERTURBED: list[dict[str, Any]] = [
 
 
 @cache
-def planned(name: str) -> Plan:
+def plan_named(name: str) -> Plan:
     if name == "record-level tables":
         tables = builders.spec(privacy=REPLACED, columns=COLUMNS, perturb=PERTURBED)
         return plan_and_certify(load(tables)).plan
@@ -326,11 +342,11 @@ def is_certified(plan: Plan) -> bool:
     return True
 
 
-def sampled(name: str, every: Iterator[Any]) -> Iterator[Any]:
+def sample_changes(name: str, every: Iterator[Any]) -> Iterator[Any]:
     """Some of all changes: of large plans fewer."""
-    large = 1 if name not in RELEASED else max(1, len(planned(name).release.queries))
+    large = 1 if name not in RELEASED else max(1, len(plan_named(name).release.queries))
     step = large if is_thorough() else large * (32 if name in RELEASED else 16)
-    return (change for place, change in enumerate(every) if in_diagonal(place, step))
+    return (change for place, change in enumerate(every) if is_in_diagonal(place, step))
 
 
 # --- tests ----------------------------------------------------------------------------------------
@@ -338,14 +354,14 @@ def sampled(name: str, every: Iterator[Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_changed_field_is_refused_or_may_change(name: str) -> None:
-    plan = planned(name)
-    for changed in sampled(name, changes(plan, Plan, Parts([plan]))):
+    plan = plan_named(name)
+    for changed in sample_changes(name, list_changes(plan, Plan, Parts([plan]))):
         if is_certified(changed):
-            found = list(differences(plan, changed))
+            found = list(find_differences(plan, changed))
             assert [at for at in found if not is_neutral(plan, at)] == []
 
 
-def asked(plan: Plan, query: Query, other: Query) -> Plan:
+def ask_otherwise(plan: Plan, query: Query, other: Query) -> Plan:
     """The same plan for a release that asks another query."""
 
     def swapped(one: Query) -> Query:
@@ -371,7 +387,7 @@ OPEN = {
 """What nothing but the query states, and engines, noise or figures take from it."""
 
 
-def costs_nothing(plan: Plan, query: Query) -> bool:
+def is_free(plan: Plan, query: Query) -> bool:
     """Whether all that a query is read from is the same for all neighbours."""
     used = {name for read in plan.reads if read.query == query for name in read.steps}
     return not any(step.loss.epsilon for step in plan.steps if step.query.name in used)
@@ -386,7 +402,7 @@ def may_ask(plan: Plan, query: Query, at: Difference) -> bool:
             or at.new is None
             or at.old is None
             or at.new > at.old
-            or costs_nothing(plan, query)
+            or is_free(plan, query)
         )
     if field == "where":
         return query.statistic in {"best", *ALIKE[3]}
@@ -402,14 +418,18 @@ def may_ask(plan: Plan, query: Query, at: Difference) -> bool:
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_is_refused_for_a_release_that_asks_for_another_figure(name: str) -> None:
     """Changed is a query in all places where a plan holds it: the spec's, so to speak."""
-    plan = planned(name)
+    plan = plan_named(name)
     parts = Parts([plan])
     every = (
-        (query, other) for query in plan.release.queries for other in changes(query, Query, parts)
+        (query, other)
+        for query in plan.release.queries
+        for other in list_changes(query, Query, parts)
     )
-    for query, other in sampled(name, every):
-        if is_certified(asked(plan, query, other)):
-            assert [at for at in differences(query, other) if not may_ask(plan, query, at)] == []
+    for query, other in sample_changes(name, every):
+        if is_certified(ask_otherwise(plan, query, other)):
+            assert [
+                at for at in find_differences(query, other) if not may_ask(plan, query, at)
+            ] == []
 
 
 @pytest.mark.thorough
@@ -417,8 +437,8 @@ def test_what_may_change_does_change_in_some_plan() -> None:
     """No entry of the list is there for nothing."""
     seen: set[str] = set()
     for name in ("clinic_records", "clinic_gaussian", *SMALL):
-        plan = planned(name)
-        for changed in changes(plan, Plan, Parts([plan])):
-            for at in differences(plan, changed):
+        plan = plan_named(name)
+        for changed in list_changes(plan, Plan, Parts([plan])):
+            for at in find_differences(plan, changed):
                 seen |= {entry.path for entry in NEUTRAL if re.fullmatch(entry.path, at.path)}
     assert [entry.path for entry in NEUTRAL if entry.path not in seen] == []

@@ -31,14 +31,14 @@ ALL = certification.CHAPTERS.rules
 FIGURES = Chapters({Matter.FIGURES: ALL[Matter.FIGURES]})
 
 
-def of(*queries: dict[str, Any]) -> Plan:
+def plan_queries(*queries: dict[str, Any]) -> Plan:
     return builders.plan(columns=COLUMNS, query=[{"name": "q", "by": ["s"]} | q for q in queries])
 
 
 PLANS = {
     Matter.RECORD_TABLES: lambda: make_plan(load(SPECS / "clinic_records.toml")),
-    Matter.CHOICES: lambda: of({"statistic": "median", "column": "x"}),
-    Matter.STRATEGIES: strategy_plans.centred,
+    Matter.CHOICES: lambda: plan_queries({"statistic": "median", "column": "x"}),
+    Matter.STRATEGIES: strategy_plans.build_centred,
     Matter.PRIVATE_KEYS: lambda: builders.plan(
         columns={"s": {"type": "string"}},
         privacy={"epsilon": 1, "delta": 1e-6},
@@ -51,7 +51,7 @@ PLANS = {
             }
         ],
     ),
-    Matter.FIGURES: lambda: of({"statistic": "count"}),
+    Matter.FIGURES: lambda: plan_queries({"statistic": "count"}),
 }
 
 
@@ -66,7 +66,7 @@ def test_a_plan_is_refused_without_the_chapter_on_what_it_has(matter: Matter) ->
 
 
 def test_counts_and_sums_need_no_chapter_but_that_on_figures() -> None:
-    made = of({"statistic": "count"}, {"name": "sum", "statistic": "sum", "column": "x"})
+    made = plan_queries({"statistic": "count"}, {"name": "sum", "statistic": "sum", "column": "x"})
     assert certify(made, FIGURES).plan == made
 
 
@@ -84,7 +84,7 @@ def test_the_core_draws_no_choice_and_no_private_key() -> None:
 
 
 def test_the_core_draws_noise_on_counts() -> None:
-    made = of({"statistic": "count"})
+    made = plan_queries({"statistic": "count"})
     (job,) = build_jobs(made.release, made.steps)
     drawn = privatize(ExactTable(((5, 7),)), job, SystemEntropy(), {}, Drawing())
     assert made.steps[0].form is Form.NUMBERS

@@ -14,26 +14,26 @@ from dprelease.kernel.core.joined_tables import plan_joined_groups
 from dprelease.model import Form, Group, Measure, MeasureKind, Part, Plan, Step
 
 
-def columns(groups: tuple[Group, ...]) -> str:
+def list_column_names(groups: tuple[Group, ...]) -> str:
     return "".join(group.column for group in groups)
 
 
 def tables(steps: tuple[Step, ...], *, people: bool = False) -> dict[str, str]:
     return {
-        name.removeprefix("together: "): columns(groups)
+        name.removeprefix("together: "): list_column_names(groups)
         for name, groups in plan_joined_groups(steps, people=people).items()
     }
 
 
-def by_one_group(plan: Plan) -> tuple[Step, ...]:
+def list_steps_by_one_group(plan: Plan) -> tuple[Step, ...]:
     """The steps of ``centred`` without the largest table."""
     return plan.steps[:3]
 
 
 def test_the_largest_table_has_the_cells_of_all() -> None:
     in_one = dict.fromkeys(("total", "g", "h", "gh"), "gh")
-    assert tables(plans.centred().steps) == in_one
-    assert tables(plans.centred().steps[::-1]) == in_one
+    assert tables(plans.build_centred().steps) == in_one
+    assert tables(plans.build_centred().steps[::-1]) == in_one
 
 
 @pytest.mark.parametrize(("most", "table"), [(12, "hg"), (11, "")])
@@ -42,19 +42,19 @@ def test_tables_are_joined_while_they_are_small(
 ) -> None:
     """By 3 and by 4 labels; the total is a part of whichever table comes first."""
     monkeypatch.setattr(joined_tables, "MOST_CELLS", most)
-    steps = by_one_group(plans.centred())
+    steps = list_steps_by_one_group(plans.build_centred())
     assert tables(steps) == {"total": table or "h", "g": table or "g", "h": table or "h"}
     # a step's own table may have more cells
-    assert set(tables(plans.centred().steps).values()) == {"gh"}
+    assert set(tables(plans.build_centred().steps).values()) == {"gh"}
 
 
 def test_rows_of_people_are_counted_in_one_table_for_each_filter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(joined_tables, "MOST_CELLS", 1)
-    steps = by_one_group(plans.centred(people=True))
+    steps = list_steps_by_one_group(plans.build_centred(people=True))
     assert set(tables(steps, people=True).values()) == {"hg"}
-    where = plans.by_filters().steps[1].query.where
+    where = plans.plan_by_filters().steps[1].query.where
     filtered = replace(
         steps[1],
         query=replace(steps[1].query, where=where),
@@ -65,7 +65,7 @@ def test_rows_of_people_are_counted_in_one_table_for_each_filter(
 
 
 def test_of_people_only_steps_of_strategies_are_joined() -> None:
-    (cells,) = plans.full().steps
+    (cells,) = plans.plan_full().steps
     short = plans.release((("g", "k"), None)).queries[0].groups
     private = (replace(short[0], labels=(), keys=None, private=True, other=None, null_label=None),)
     changes: list[dict[str, Any]] = [{"implied": False}, {"groups": short}, {"groups": private}]
@@ -160,7 +160,7 @@ def test_private_keys_and_values_to_choose_from_are_asked_for_by_themselves() ->
 
 def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
     by_g, total = counts(("g",), ())
-    where = plans.by_filters().steps[1].query.where
+    where = plans.plan_by_filters().steps[1].query.where
     share = replace(by_g, query=replace(by_g.query, numerator=Part(), where=where))
     assert set(plan_joined_groups([share, total], people=False)) == {total.query.name}
     share = replace(by_g, query=replace(by_g.query, numerator=Part()))
@@ -171,28 +171,28 @@ def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
 
 
 def test_one_request_has_the_cells_of_all_steps() -> None:
-    plan = plans.centred()
+    plan = plans.build_centred()
     (job,) = build_jobs(plan.release, plan.steps)
-    assert columns(job.request.groups) == "gh"
+    assert list_column_names(job.request.groups) == "gh"
     assert job.request.measures == (Measure(MeasureKind.RECORDS),)
     assert job.positions == ((0,),) * 4
     assert job.places == ((), (0,), (1,), None)
 
 
 def test_people_are_bounded_in_the_cells_of_the_joined_table() -> None:
-    plan = plans.centred(people=True)
+    plan = plans.build_centred(people=True)
     (job,) = build_jobs(plan.release, plan.steps)
     assert job.request.bound is not None
     assert (job.request.bound.rows, job.request.bound.leading) == (2, 2)
-    filtered = plans.by_filters(people=True)
+    filtered = plans.plan_by_filters(people=True)
     jobs = build_jobs(filtered.release, filtered.steps)
     assert [job.request.where for job in jobs] == [step.query.where for step in filtered.steps]
 
 
 def test_groups_in_another_order_have_places_of_their_own() -> None:
-    (cells,) = plans.full().steps
+    (cells,) = plans.plan_full().steps
     other = replace(
         cells, query=replace(cells.query, name="turned", groups=cells.query.groups[::-1])
     )
-    (job,) = build_jobs(plans.full().release, [cells, other])
+    (job,) = build_jobs(plans.plan_full().release, [cells, other])
     assert job.places == (None, (1, 0))

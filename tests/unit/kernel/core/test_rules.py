@@ -179,7 +179,7 @@ def tables(**privacy: Any) -> Plan:
     return make_plan(load(spec))
 
 
-def sibling(made: Plan, **changes: Any) -> Plan:
+def change_first_step(made: Plan, **changes: Any) -> Plan:
     """The plan with another step at the front, and what it reads, if they change."""
     return replace(made, steps=(replace(made.steps[0], **changes), *made.steps[1:]))
 
@@ -189,7 +189,7 @@ def read(made: Plan, name: str, **changes: Any) -> Plan:
     return replace(made, reads=tuple(reads))
 
 
-def asked_of_read(made: Plan, name: str, **changes: Any) -> Plan:
+def ask_of_read(made: Plan, name: str, **changes: Any) -> Plan:
     """Change a query that is read from another one's step."""
     reads = tuple(
         replace(r, query=replace(r.query, **changes)) if r.query.name == name else r
@@ -207,7 +207,7 @@ def privacy(made: Plan, **changes: Any) -> Plan:
     return replace(made, release=replace(release, privacy=replace(release.privacy, **changes)))
 
 
-def of_source(made: Plan, **changes: Any) -> Plan:
+def change_source(made: Plan, **changes: Any) -> Plan:
     data = made.release.data
     source = replace(data.source, **changes)
     return replace(made, release=replace(made.release, data=replace(data, source=source)))
@@ -248,36 +248,36 @@ def axis(name: str = "mode") -> Group:
     return group
 
 
-def first(name: str) -> Step:
+def get_first(name: str) -> Step:
     return plan(name).steps[0]
 
 
 def candidates(**changes: Any) -> Plan:
-    given = first("best").query.candidates
+    given = get_first("best").query.candidates
     assert given is not None
     return with_step(plan("best"), {"candidates": replace(given, **changes)})
 
 
 def scheme(**changes: Any) -> Plan:
     """Change the last of three selections."""
-    given = first("quantiles").scheme
+    given = get_first("quantiles").scheme
     assert given is not None
     steps = (*given.steps[:2], replace(given.steps[2], **changes))
     return with_step(plan("quantiles"), scheme=replace(given, steps=steps))
 
 
-def of_quantiles(asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
+def change_quantiles(asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
     return with_step(plan("quantiles"), asked, **changes)
 
 
 def falling_quantiles() -> Plan:
-    given = first("quantiles").scheme
+    given = get_first("quantiles").scheme
     assert given is not None
     quantiles = tuple(reversed(given.quantiles))
-    return of_quantiles({"quantiles": quantiles}, scheme=replace(given, quantiles=quantiles))
+    return change_quantiles({"quantiles": quantiles}, scheme=replace(given, quantiles=quantiles))
 
 
-def cheaper(made: Plan, *, rho: bool = False) -> Plan:
+def claim_less(made: Plan, *, rho: bool = False) -> Plan:
     """A claim of less epsilon or rho by a step."""
     loss = made.steps[0].loss
     if rho:
@@ -294,7 +294,7 @@ def gaussian() -> Plan:
     return plan("gaussian", delta=1e-6)
 
 
-def stated(name: str, **changes: Any) -> Plan:
+def state_sensitivity(name: str, **changes: Any) -> Plan:
     made = plan(name)
     return with_step(made, sensitivity=replace(made.steps[0].sensitivity, **changes))
 
@@ -304,7 +304,7 @@ def free(**changes: Any) -> Plan:
     return with_step(plan("total", adjacency="replace-one"), **changes)
 
 
-def two_selections() -> Plan:
+def select_twice() -> Plan:
     made = plan("keys")
     one = made.steps[0]
     return with_step(
@@ -324,14 +324,14 @@ def two_selections() -> Plan:
 WEIGHT = Quantity("x", Grid(ONE, 0, 10), 0)
 
 
-def weighted(made: Plan, **changes: Any) -> Plan:
+def weigh(made: Plan, **changes: Any) -> Plan:
     """The plan with records that count by the survey weight x in its first step, and its query."""
-    own = first("mean").query.column
+    own = get_first("mean").query.column
     measures = tuple(replace(measure, survey_weight=WEIGHT) for measure in made.steps[0].measures)
     return with_step(made, {"survey_weight": own}, **({"measures": measures} | changes))
 
 
-def declared(name: str) -> Column:
+def get_declared(name: str) -> Column:
     return plan("count").release.columns[name]
 
 
@@ -360,7 +360,7 @@ def third_quantity() -> Plan:
     return with_step(made, measures=(*made.steps[0].measures, other), transform=transform)
 
 
-def same_table_twice() -> Plan:
+def name_table_twice() -> Plan:
     made = tables()
     return perturb(made, 1, name="T")
 
@@ -383,25 +383,25 @@ def total(**changes: Any) -> Plan:
     return replace(made, loss=replace(made.loss, **changes))
 
 
-def of_column_x(**changes: Any) -> Plan:
+def change_column_x(**changes: Any) -> Plan:
     quantity = answer(1).column.quantity
     return column(tables(), 1, quantity=replace(quantity, **changes))
 
 
-def more_epsilon_than_asked() -> Plan:
+def claim_more_epsilon_than_asked() -> Plan:
     made = tables()
     return table(made, loss=Loss(made.records[0].loss.epsilon + 1))
 
 
-def shared_filter() -> Plan:
-    return asked_of_read(plan("shared"), "n", where=WHERE)
+def share_filter() -> Plan:
+    return ask_of_read(plan("shared"), "n", where=WHERE)
 
 
-def first_keys() -> Step:
+def get_first_keys() -> Step:
     return plan("keys").steps[0]
 
 
-def rows_of(name: str) -> int:
+def count_rows_read(name: str) -> int:
     return next(len(r.rows) for r in plan("shared").reads if r.query.name == name)
 
 
@@ -415,12 +415,12 @@ def read_of_another_table() -> Plan:
     return replace(made, steps=made.steps[:1], reads=reads, release=release)
 
 
-def fine_groups() -> tuple[Group, ...]:
+def get_fine_groups() -> tuple[Group, ...]:
     query: Query = next(s.query for s in plan("shared").steps if s.query.name == "fine")
     return query.groups
 
 
-def another_law() -> Any:
+def get_another_law() -> Any:
     """The law of a number that is not the law of the Laplace mechanism."""
     law = answer(1).law
     assert not isinstance(law, LaplaceLaw | SubsetLaw)
@@ -428,7 +428,7 @@ def another_law() -> Any:
 
 
 @cache
-def tables_with_delta() -> Plan:
+def plan_tables_with_delta() -> Plan:
     spec = builders.spec(
         data={"path": "t.csv"},
         privacy={"adjacency": "replace-one"},
@@ -447,7 +447,7 @@ def tables_with_delta() -> Plan:
 
 
 def rho_with_delta() -> Plan:
-    made = tables_with_delta()
+    made = plan_tables_with_delta()
     return table(made, loss=with_rho(made.records[0].loss))
 
 
@@ -464,7 +464,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "every step belongs to a query of the release or to a strategy": (
         "the plan",
-        lambda: sibling(plan("count"), query=replace(first("count").query, picks=2)),
+        lambda: change_first_step(plan("count"), query=replace(get_first("count").query, picks=2)),
     ),
     "no two steps belong to one query": (
         "the plan",
@@ -476,11 +476,13 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "combined figures are read from every step of a strategy": (
         "the plan",
-        lambda: replace(plans.full(), steps=(*plans.full().steps, *plans.conditions().steps)),
+        lambda: replace(
+            plans.plan_full(), steps=(*plans.plan_full().steps, *plans.plan_conditions().steps)
+        ),
     ),
     "the contents of a record do not change the number of records": (
         "the plan",
-        lambda: of_source(tables(), must_end=False),
+        lambda: change_source(tables(), must_end=False),
     ),
     "the plan states a known kind of neighbours": (
         "the plan",
@@ -497,7 +499,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "the claimed epsilon is at least 0": ("the plan", lambda: total(epsilon=-ONE)),
     "the claimed delta is at least 0 and below 1": (
         'step 1, "q"',
-        lambda: with_step(plan("count"), loss=replace(first("count").loss, delta=ONE)),
+        lambda: with_step(plan("count"), loss=replace(get_first("count").loss, delta=ONE)),
     ),
     "the claimed rho is at least 0": ("the plan", lambda: total(rho=-ONE)),
     # --- steps
@@ -518,7 +520,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "each group has one label for each of its keys or bins, or is private": (
         'step 1, "q"',
         lambda: with_step(
-            plan("count"), {"groups": (replace(first("count").query.groups[0], labels=("a",)),)}
+            plan("count"), {"groups": (replace(get_first("count").query.groups[0], labels=("a",)),)}
         ),
     ),
     "it claims no loss, because it has no noise": ('step 1, "q"', lambda: free(loss=Loss(ONE))),
@@ -540,7 +542,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'table "by_s"',
         lambda: with_step(plan("keys"), {"groups": ()}, at=1),
     ),
-    "one step selects its keys": ('table "by_s"', two_selections),
+    "one step selects its keys": ('table "by_s"', select_twice),
     "the keys that it selects are private": (
         'step 1, "q"',
         lambda: with_step(plan("count"), threshold=9),
@@ -555,7 +557,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "keys are selected by records that count once": (
         'step 1, "q"',
-        lambda: weighted(plan("keys")),
+        lambda: weigh(plan("keys")),
     ),
     "keys are selected by the count itself": (
         'step 1, "q"',
@@ -567,7 +569,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the selection of keys claims a delta": (
         'step 1, "q"',
-        lambda: with_step(plan("keys"), loss=replace(first_keys().loss, delta=ZERO)),
+        lambda: with_step(plan("keys"), loss=replace(get_first_keys().loss, delta=ZERO)),
     ),
     "the spec allows the delta of the selection of keys": (
         'step 1, "q"',
@@ -575,11 +577,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the selection of keys claims no rho": (
         'step 1, "q"',
-        lambda: with_step(plan("keys"), loss=with_rho(first_keys().loss)),
+        lambda: with_step(plan("keys"), loss=with_rho(get_first_keys().loss)),
     ),
     "the selection of keys costs no more epsilon and delta than it claims": (
         'step 1, "q"',
-        lambda: with_step(plan("keys"), threshold=(first_keys().threshold or 0) - 1),
+        lambda: with_step(plan("keys"), threshold=(get_first_keys().threshold or 0) - 1),
     ),
     # --- measures
     "it has a measure": (
@@ -607,13 +609,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "a measure has the survey weight of the query, at least 0 and with few steps, or none": (
         'step 1, "q"',
-        lambda: weighted(plan("count"), measures=(RECORDS,)),
+        lambda: weigh(plan("count"), measures=(RECORDS,)),
     ),
     "only records, values and sums of values are weighted, and their products are exact": (
         'step 1, "q"',
-        lambda: weighted(
-            plan("count"), measures=(Measure(MeasureKind.UNITS, survey_weight=WEIGHT),)
-        ),
+        lambda: weigh(plan("count"), measures=(Measure(MeasureKind.UNITS, survey_weight=WEIGHT),)),
     ),
     "units and distinct values are counted by one measure, in one integer": (
         'step 1, "q"',
@@ -622,11 +622,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     # --- forms
     "only quantiles have a scheme": (
         'step 1, "q"',
-        lambda: with_step(plan("count"), scheme=first("quantiles").scheme),
+        lambda: with_step(plan("count"), scheme=get_first("quantiles").scheme),
     ),
     "only quantiles have points": (
         'step 1, "q"',
-        lambda: with_step(plan("count"), points=first("quantiles").points),
+        lambda: with_step(plan("count"), points=get_first("quantiles").points),
     ),
     "only quantiles have weights of points": (
         'step 1, "q"',
@@ -634,7 +634,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "noisy numbers have no candidates": (
         'step 1, "q"',
-        lambda: with_step(plan("count"), {"candidates": first("best").query.candidates}),
+        lambda: with_step(plan("count"), {"candidates": get_first("best").query.candidates}),
     ),
     "numbers have additive noise, or none": (
         'step 1, "q"',
@@ -679,7 +679,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "a choice has no survey weight": (
         'step 1, "q"',
-        lambda: weighted(plan("mode")),
+        lambda: weigh(plan("mode")),
     ),
     "labels of an axis are scored by records, values or units": (
         'step 1, "q"',
@@ -715,30 +715,33 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     # --- quantiles
     "the scheme of quantiles has the quantiles that the query asks for": (
         'step 1, "q"',
-        lambda: of_quantiles(scheme=None),
+        lambda: change_quantiles(scheme=None),
     ),
     "quantiles have points on an exact integer grid and a number that replaces a null": (
         'step 1, "q"',
-        lambda: of_quantiles(points=None),
+        lambda: change_quantiles(points=None),
     ),
     "points have the survey weight of the query, at least 0 and with few steps, or none": (
         'step 1, "q"',
-        lambda: of_quantiles(survey_weight=WEIGHT),
+        lambda: change_quantiles(survey_weight=WEIGHT),
     ),
-    "quantiles have no axis": ('step 1, "q"', lambda: of_quantiles({"axis": axis()})),
+    "quantiles have no axis": ('step 1, "q"', lambda: change_quantiles({"axis": axis()})),
     "quantiles have no candidates": (
         'step 1, "q"',
-        lambda: of_quantiles({"candidates": first("best").query.candidates}),
+        lambda: change_quantiles({"candidates": get_first("best").query.candidates}),
     ),
-    "quantiles do not form a ratio": ('step 1, "q"', lambda: of_quantiles({"numerator": Part()})),
+    "quantiles do not form a ratio": (
+        'step 1, "q"',
+        lambda: change_quantiles({"numerator": Part()}),
+    ),
     "quantiles have no measures": (
         'step 1, "q"',
-        lambda: of_quantiles(measures=(RECORDS,), transform=((1,),) * 3),
+        lambda: change_quantiles(measures=(RECORDS,), transform=((1,),) * 3),
     ),
-    "quantiles select no keys": ('step 1, "q"', lambda: of_quantiles(threshold=9)),
+    "quantiles select no keys": ('step 1, "q"', lambda: change_quantiles(threshold=9)),
     "one integer is released for each quantile": (
         'step 1, "q"',
-        lambda: of_quantiles(transform=((),), unit=(ONE,)),
+        lambda: change_quantiles(transform=((),), unit=(ONE,)),
     ),
     "the quantiles increase and are between 0 and 1": ('step 1, "q"', falling_quantiles),
     "each selection is within a part left by earlier ones, until all quantiles are selected": (
@@ -756,35 +759,35 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "the rate of each selection is above 0": ('step 1, "q"', lambda: scheme(rate=ZERO)),
     "quantiles are selected by the exponential mechanism": (
         'step 1, "q"',
-        lambda: of_quantiles(
-            noise=replace(first("quantiles").noise, family=NoiseFamily.PERMUTE_AND_FLIP)
+        lambda: change_quantiles(
+            noise=replace(get_first("quantiles").noise, family=NoiseFamily.PERMUTE_AND_FLIP)
         ),
     ),
     "the stated rate is the rate of the first selection": (
         'step 1, "q"',
-        lambda: of_quantiles(noise=Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))),
+        lambda: change_quantiles(noise=Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))),
     ),
     "the outputs that may be selected increase within the bounds": (
         'step 1, "q"',
-        lambda: of_quantiles({"points": (3, 2)}),
+        lambda: change_quantiles({"points": (3, 2)}),
     ),
     # --- what steps cost
-    "it costs no more epsilon than it claims": ('step 1, "q"', lambda: cheaper(plan("count"))),
+    "it costs no more epsilon than it claims": ('step 1, "q"', lambda: claim_less(plan("count"))),
     "it costs no more rho than it claims": (
         'step 1, "q"',
-        lambda: cheaper(plan("mode", rho=0.1, epsilon=None), rho=True),
+        lambda: claim_less(plan("mode", rho=0.1, epsilon=None), rho=True),
     ),
     "its integers change by no more than the L1 sensitivity that it states": (
         'step 1, "q"',
-        lambda: stated("count", l1=0),
+        lambda: state_sensitivity("count", l1=0),
     ),
     "its integers change by no more than the squared L2 sensitivity that it states": (
         'step 1, "q"',
-        lambda: stated("count", l2_squared=0),
+        lambda: state_sensitivity("count", l2_squared=0),
     ),
     "no more of its integers change at once than it states": (
         'step 1, "q"',
-        lambda: stated("count", coordinates=0),
+        lambda: state_sensitivity("count", coordinates=0),
     ),
     "integers without noise are the same in all neighbours": (
         'step 1, "q"',
@@ -796,7 +799,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "Gaussian noise costs no more rho than it claims": (
         'step 1, "q"',
-        lambda: cheaper(gaussian(), rho=True),
+        lambda: claim_less(gaussian(), rho=True),
     ),
     "Gaussian noise costs no more delta, at its epsilon, than it claims": (
         'step 1, "q"',
@@ -813,17 +816,17 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "scores change by no more than the sensitivity that it states": (
         'step 1, "q"',
-        lambda: stated("mode", choice_l1=0),
+        lambda: state_sensitivity("mode", choice_l1=0),
     ),
     "a unit has no more rows in quantiles than the sensitivity that it states": (
         'step 1, "q"',
-        lambda: stated("quantiles", l1=0),
+        lambda: state_sensitivity("quantiles", l1=0),
     ),
     # --- strategies
     "a strategy releases numbers": (
         'step 1, "total"',
-        lambda: plans.changed(
-            plans.conditions(),
+        lambda: plans.change_step(
+            plans.plan_conditions(),
             0,
             {"axis": axis()},
             form=Form.CHOICE,
@@ -832,39 +835,45 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "a strategy counts records": (
         'step 1, "total"',
-        lambda: plans.changed(plans.conditions(), 0, measures=(Measure(MeasureKind.UNITS),)),
+        lambda: plans.change_step(
+            plans.plan_conditions(), 0, measures=(Measure(MeasureKind.UNITS),)
+        ),
     ),
     "integers of a strategy are counts themselves": (
         'step 1, "total"',
-        lambda: plans.changed(plans.conditions(), 0, unit=(HALF,)),
+        lambda: plans.change_step(plans.plan_conditions(), 0, unit=(HALF,)),
     ),
     "a strategy asks for counts by groups and a filter alone": (
         'step 1, "total"',
-        lambda: plans.changed(plans.conditions(), 0, {"axis": axis()}),
+        lambda: plans.change_step(plans.plan_conditions(), 0, {"axis": axis()}),
     ),
     "groups of a strategy are public, with a label for every record": (
         'step 1, "cells"',
-        lambda: plans.changed(plans.full(), 0, {"groups": plans.full().reads[1].query.groups}),
+        lambda: plans.change_step(
+            plans.plan_full(), 0, {"groups": plans.plan_full().reads[1].query.groups}
+        ),
     ),
     "the groups of a strategy are groups of queries of the release, each once": (
         'step 1, "cells"',
-        lambda: plans.changed(plans.full(), 0, {"groups": plans.centred().steps[2].query.groups}),
+        lambda: plans.change_step(
+            plans.plan_full(), 0, {"groups": plans.build_centred().steps[2].query.groups}
+        ),
     ),
     "the filters of a strategy are filters of queries of the release": (
         'step 1, "total"',
-        lambda: plans.changed(
-            plans.conditions(), 0, {"where": WHERE}, measures=(replace(RECORDS, where=WHERE),)
+        lambda: plans.change_step(
+            plans.plan_conditions(), 0, {"where": WHERE}, measures=(replace(RECORDS, where=WHERE),)
         ),
     ),
     "a strategy counts by its own filter, or by several over all rows": (
         'step 1, "total"',
-        lambda: plans.changed(
-            plans.conditions(), 0, {"where": plans.conditions().reads[1].query.where}
+        lambda: plans.change_step(
+            plans.plan_conditions(), 0, {"where": plans.plan_conditions().reads[1].query.where}
         ),
     ),
     "only their number limits the rows of a unit that a strategy counts": (
         'step 1, "total"',
-        lambda: plans.conditions(people=True, in_cells=1),
+        lambda: plans.plan_conditions(people=True, in_cells=1),
     ),
     # --- cells mixed along axes
     "a step that mixes cells along axes releases noisy numbers": (
@@ -894,7 +903,9 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     # --- what a query asks for, and what its step releases
     "its columns are those that the release declares": (
         'query "q"',
-        lambda: with_step(plan("mean"), {"column": replace(declared("x"), grid=Grid(ONE, 0, 9))}),
+        lambda: with_step(
+            plan("mean"), {"column": replace(get_declared("x"), grid=Grid(ONE, 0, 9))}
+        ),
     ),
     "it has the details that its statistic takes, and no others": (
         'query "q"',
@@ -902,7 +913,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the labels and bins of a statistic belong to its own columns": (
         'query "q"',
-        lambda: with_step(plan("mode"), {"column": declared("g")}),
+        lambda: with_step(plan("mode"), {"column": get_declared("g")}),
     ),
     "quantiles that are read from counts along a column are between 0 and 1": (
         'query "q"',
@@ -983,20 +994,20 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "groups that are added up have a label for every record": (
         'the figures of "coarse"',
-        lambda: asked_of_read(
+        lambda: ask_of_read(
             read(plan("shared"), "coarse", merged=(0,)),
             "coarse",
-            groups=fine_groups()[1:],
+            groups=get_fine_groups()[1:],
         ),
     ),
     "only counts are added up over groups": (
         'the figures of "coarse"',
-        lambda: asked_of_read(plan("shared"), "coarse", statistic="mean"),
+        lambda: ask_of_read(plan("shared"), "coarse", statistic="mean"),
     ),
-    "the step counts the records of the query's filter": ('the figures of "n"', shared_filter),
+    "the step counts the records of the query's filter": ('the figures of "n"', share_filter),
     "the step uses the query's column": (
         'the figures of "s"',
-        lambda: asked_of_read(plan("shared"), "s", column=plan("shared").release.columns["x"]),
+        lambda: ask_of_read(plan("shared"), "s", column=plan("shared").release.columns["x"]),
     ),
     "no integer is read twice": (
         'the figures of "m"',
@@ -1008,7 +1019,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the combination of integers is the count or sum of the query": (
         'the figures of "s"',
-        lambda: read(plan("shared"), "s", factors=(ONE, ONE, ONE, ONE)[: rows_of("s")]),
+        lambda: read(plan("shared"), "s", factors=(ONE, ONE, ONE, ONE)[: count_rows_read("s")]),
     ),
     "the screen is a count of records without a value": (
         'the figures of "coarse"',
@@ -1029,43 +1040,45 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "combined figures are sums of terms, and of nothing else": (
         'the figures of "q1"',
-        lambda: plans.read(plans.conditions(), 1, screened=True),
+        lambda: plans.read(plans.plan_conditions(), 1, screened=True),
     ),
     "combined figures are numbers of records in public cells": (
         'the figures of "q0"',
-        lambda: plans.read(plans.conditions(), 0, {"statistic": "sum"}),
+        lambda: plans.read(plans.plan_conditions(), 0, {"statistic": "sum"}),
     ),
     "no group of combined figures is listed twice": (
         'the figures of "q1"',
-        lambda: plans.read(plans.full(), 1, {"groups": plans.full().reads[1].query.groups * 2}),
+        lambda: plans.read(
+            plans.plan_full(), 1, {"groups": plans.plan_full().reads[1].query.groups * 2}
+        ),
     ),
     "terms are integers that a strategy releases": (
         'the figures of "q1"',
-        lambda: plans.term(plans.conditions(), 1, 0, row=2),
+        lambda: plans.term(plans.plan_conditions(), 1, 0, row=2),
     ),
     "factors of terms are fractions": (
         'the figures of "q1"',
-        lambda: plans.term(plans.conditions(), 1, 0, factor=0.5),
+        lambda: plans.term(plans.plan_conditions(), 1, 0, factor=0.5),
     ),
     "combined figures are rounded to no more decimals than a number can show": (
         'the figures of "q1"',
-        lambda: plans.read(plans.conditions(), 1, decimals=16),
+        lambda: plans.read(plans.plan_conditions(), 1, decimals=16),
     ),
     "terms count the same rows of a unit": (
         'the figures of "q1"',
-        lambda: plans.by_filters(people=True),
+        lambda: plans.plan_by_filters(people=True),
     ),
     "the groups of terms are groups of the step and of the figures": (
         'the figures of "q1"',
-        lambda: plans.term(plans.centred(), 1, 1, groups=(1,)),
+        lambda: plans.term(plans.build_centred(), 1, 1, groups=(1,)),
     ),
     "cells that are added up are released as they are": (
         'the figures of "q1"',
-        lambda: plans.term(plans.centred(), 1, 1, groups=()),
+        lambda: plans.term(plans.build_centred(), 1, 1, groups=()),
     ),
     "the terms add up to the count of the query": (
         'the figures of "q1"',
-        lambda: plans.term(plans.centred(), 1, 1, factor=ONE),
+        lambda: plans.term(plans.build_centred(), 1, 1, factor=ONE),
     ),
     # --- record-level tables
     "the plan has the record-level tables of the spec, in its order": (
@@ -1074,7 +1087,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "no two tables have the same name, even in another case": (
         "the record-level tables",
-        same_table_twice,
+        name_table_twice,
     ),
     "no query's table has the name of a record-level table": (
         "the record-level tables",
@@ -1106,7 +1119,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "its numbers are on its own grid, and none is missing": (
         'table "t", column "x"',
-        lambda: of_column_x(null_fill=None),
+        lambda: change_column_x(null_fill=None),
     ),
     "its law is a law of its labels or of its numbers": (
         'table "t", column "h"',
@@ -1118,7 +1131,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "its law is the law of its mechanism": (
         'table "t", column "x"',
-        lambda: response(tables(), 1, mechanism=Mechanism.LAPLACE, law=another_law()),
+        lambda: response(tables(), 1, mechanism=Mechanism.LAPLACE, law=get_another_law()),
     ),
     "it counts as many rows as a unit may have": ('table "t"', lambda: table(tables(), rows=2)),
     "an answer costs no more than it claims": (
@@ -1140,7 +1153,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "the table claims a delta below 1": ('table "t"', lambda: table_loss(delta=ONE)),
     "the table claims no more epsilon than the spec allows": (
         'table "t"',
-        more_epsilon_than_asked,
+        claim_more_epsilon_than_asked,
     ),
     "the table claims no more delta than the spec allows": (
         'table "t"',
@@ -1166,7 +1179,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "record-level tables cost no more delta than the total": (
         "the total",
-        lambda: replace(tables_with_delta(), loss=Loss(Fraction(9))),
+        lambda: replace(plan_tables_with_delta(), loss=Loss(Fraction(9))),
     ),
     "all steps together cost no more epsilon and delta than the plan claims": (
         "the total",
@@ -1203,7 +1216,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
 }
 
 
-def planned(name: str) -> Plan:
+def plan_named(name: str) -> Plan:
     """A plan as its cases change it."""
     privacy: dict[str, dict[str, Any]] = {
         "own rho": {"epsilon": None},
@@ -1215,17 +1228,17 @@ def planned(name: str) -> Plan:
 KERNEL = Path(dprelease.kernel.__file__ or "").parent
 
 
-def rule_files() -> list[Path]:
+def list_rule_files() -> list[Path]:
     """The modules of the kernel that have rules."""
     files = [file for file in KERNEL.rglob("*.py") if "kernel.core.rules" in file.read_text()]
     assert len(files) > 10
     return files
 
 
-def rules() -> list[Rule[Any] | AtMost[Any]]:
+def list_rules() -> list[Rule[Any] | AtMost[Any]]:
     """Every rule that stands in a table of a module of certification."""
     collected = []
-    for file in rule_files():
+    for file in list_rule_files():
         name = ".".join(file.relative_to(KERNEL).with_suffix("").parts)
         members = vars(importlib.import_module(f"dprelease.kernel.{name}"))
         for value in members.values():
@@ -1235,7 +1248,7 @@ def rules() -> list[Rule[Any] | AtMost[Any]]:
 
 
 def test_every_rule_has_a_case_and_a_sentence_of_its_own() -> None:
-    sentences = [rule.sentence for rule in rules()]
+    sentences = [rule.sentence for rule in list_rules()]
     assert sorted(sentences) == sorted(set(sentences))
     assert sorted(sentences) == sorted(CASES)
 
@@ -1243,25 +1256,25 @@ def test_every_rule_has_a_case_and_a_sentence_of_its_own() -> None:
 def test_rules_stand_in_tables_only() -> None:
     """What is built elsewhere would have no case."""
     made = 0
-    for file in rule_files():
+    for file in list_rule_files():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 made += node.func.id in {"Rule", "AtMost"}
-    assert made == len(rules())
+    assert made == len(list_rules())
 
 
 @pytest.mark.parametrize(
     "made",
     [
-        *map(planned, QUERIES),
+        *map(plan_named, QUERIES),
         people(),
         tables(),
-        tables_with_delta(),
+        plan_tables_with_delta(),
         gaussian(),
         free(),
-        plans.centred(),
-        plans.conditions(),
-        plans.full(),
+        plans.build_centred(),
+        plans.plan_conditions(),
+        plans.plan_full(),
     ],
 )
 def test_plans_are_certified_before_they_are_changed(made: Plan) -> None:
@@ -1286,7 +1299,7 @@ def test_a_refusal_names_the_rule_and_its_subject(sentence: str) -> None:
 def test_the_public_calls_name_step_and_rule(
     public: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = cheaper(plan("count"))
+    broken = claim_less(plan("count"))
     monkeypatch.setattr("dprelease.planning.planner.make_plan", lambda *_, **__: broken)
     with pytest.raises(Failure, match="it is not confirmed that it costs no more epsilon") as it:
         public(broken.release)
@@ -1297,9 +1310,9 @@ def test_the_public_calls_name_step_and_rule(
 
 def test_a_refusal_says_both_numbers() -> None:
     with pytest.raises(Failure, match=r"claims \(1 is more than 0\.99\)"):
-        certify(cheaper(plan("count")))
+        certify(claim_less(plan("count")))
     with pytest.raises(Failure, match=r"that it states \(1 is more than 0\)"):
-        certify(stated("count", l1=0))
+        certify(state_sensitivity("count", l1=0))
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("-inf")])
@@ -1307,10 +1320,10 @@ def test_a_refusal_says_both_numbers() -> None:
     "broken",
     [
         lambda number: privacy(plan("count"), epsilon=number),
-        lambda number: stated("count", l1=number),
-        lambda number: stated("count", l2_squared=number),
-        lambda number: stated("mode", choice_l1=number),
-        lambda number: stated("quantiles", l1=number),
+        lambda number: state_sensitivity("count", l1=number),
+        lambda number: state_sensitivity("count", l2_squared=number),
+        lambda number: state_sensitivity("mode", choice_l1=number),
+        lambda number: state_sensitivity("quantiles", l1=number),
     ],
 )
 def test_a_bound_that_is_no_number_confirms_nothing(

@@ -59,7 +59,7 @@ def test_laplace_claims() -> None:
         verifier.compute_laplace_epsilon(F(0), 1)
 
 
-def crossed(noise: Noise, move: int) -> int:
+def count_crossed_stairs(noise: Noise, move: int) -> int:
     """The most levels that lie between k and k + move, by trying every k there is to try."""
     reach = 3 * noise.stair + abs(move)
     levels = {
@@ -73,13 +73,13 @@ def test_staircase_loss_is_the_largest_log_ratio_over_all_shifts(stair: int, fir
     """Of every shift that shapes or norms allow, and attained by one of those of the shapes."""
     noise = Noise(NoiseFamily.STAIRCASE, F(7, 3), stair, first)
     one = stair / noise.parameter
-    levels = [crossed(noise, move) for move in range(18)]
+    levels = [count_crossed_stairs(noise, move) for move in range(18)]
     for size in range(1, 18):
         assert (
             verifier.compute_staircase_epsilon(noise, size, shifts.build_single_shift(size))
             == one * levels[size]
         )
-        assert crossed(noise, -size) == levels[size]
+        assert count_crossed_stairs(noise, -size) == levels[size]
     for first_size, second in product(range(1, 9), repeat=2):
         shift = shifts.build_pair_shift(first_size, second)
         claimed = verifier.compute_staircase_epsilon(noise, first_size + second, shift)

@@ -54,7 +54,7 @@ def precise():
         yield
 
 
-def masses(noise: Noise) -> list[mpmath.mpf]:
+def compute_masses(noise: Noise) -> list[mpmath.mpf]:
     """P(X = k) for k = 0, 1, 2, ... straight from the definition."""
     parameter = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
     if noise.family is NoiseFamily.LAPLACE:
@@ -87,7 +87,7 @@ def test_golden_numbers() -> None:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("noise", SUMMABLE, ids=repr)
 def test_bounds_hold_the_truth(noise: Noise) -> None:
-    pmf = masses(noise)
+    pmf = compute_masses(noise)
     for k in (0, 1, 2, 5, 30):
         low, high = bound_tail(noise, k + 1)
         truth = outside(pmf, k) / 2
@@ -99,7 +99,7 @@ def test_bounds_hold_the_truth(noise: Noise) -> None:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("noise", SUMMABLE, ids=repr)
 def test_the_variance_is_that_of_the_definition(noise: Noise) -> None:
-    truth = 2 * sum(k * k * mass for k, mass in enumerate(masses(noise)))
+    truth = 2 * sum(k * k * mass for k, mass in enumerate(compute_masses(noise)))
     near = 1e-6 if noise.family is NoiseFamily.GAUSSIAN else 1e-12
     if noise.family is not NoiseFamily.GAUSSIAN or noise.parameter < 2600:
         assert compute_noise_variance(noise) == pytest.approx(float(truth), rel=near)
@@ -117,7 +117,7 @@ def test_sums_of_draws_of_a_staircase_are_refused() -> None:
 @for_each("text", ["1/2", "1/10", "5/100", "1/1000", "1e-9"])
 def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
     alpha = Fraction(text)
-    pmf = masses(noise)
+    pmf = compute_masses(noise)
     limit = mpmath.mpf(alpha.numerator) / alpha.denominator
     least = next(h for h in range(1500) if outside(pmf, h) <= limit)
     found = find_halfwidth(noise, alpha)
@@ -134,7 +134,7 @@ def test_sum_halfwidth_covers(noise: Noise, text: str, count: int) -> None:
     alpha = Fraction(text)
     reach = 300
     with mpmath.workprec(53):
-        one = [float(each) for each in masses(noise)[: reach + 1]]
+        one = [float(each) for each in compute_masses(noise)[: reach + 1]]
     import numpy as np
 
     side = np.array(one)
@@ -189,7 +189,7 @@ def test_tiny_alphas_and_wide_laws_stay_rigorous() -> None:
         assert mpmath.erfc((normal + 1) / mpmath.sqrt(2) / 10**5) <= mpmath.mpf(text)
         assert mpmath.erfc((normal - 2) / mpmath.sqrt(2) / 10**5) > mpmath.mpf(text)
     tiny = find_halfwidth(gaussian("25"), Fraction("1e-330"))  # no float can hold this alpha
-    pmf = masses(gaussian("25"))
+    pmf = compute_masses(gaussian("25"))
     assert outside(pmf, tiny) <= mpmath.mpf("1e-330") < outside(pmf, tiny - 1)
 
 

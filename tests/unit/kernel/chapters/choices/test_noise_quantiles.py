@@ -32,7 +32,7 @@ TARGETS = [F(1, 2), F(1, 3), F(9, 10), F(2, 5)]
 UPPER = 3
 
 
-def mass_of(table: tuple[int, ...], slots: int, outputs: Outputs = Grid(0, UPPER)) -> Mass:  # noqa: B008
+def compute_mass(table: tuple[int, ...], slots: int, outputs: Outputs = Grid(0, UPPER)) -> Mass:  # noqa: B008
     held = Counter(table)
     return gather(sorted(held), [held[x] for x in sorted(held)], outputs, slots)
 
@@ -45,7 +45,7 @@ def scores(
     table: tuple[int, ...], target: F, slots: int, ends: tuple[int, int] | None
 ) -> list[int]:
     """D of every candidate of a part: of the whole line, or of that between two slots."""
-    mass = mass_of(table, slots)
+    mass = compute_mass(table, slots)
     first, last = ends or (0, (UPPER + 1) * slots - 1)
     low, high = (mass.sum_below(first), mass.sum_below(last)) if ends else (0, mass.total)
     part = Part(first, last, 1, low, high, target.numerator, target.denominator, F(1))

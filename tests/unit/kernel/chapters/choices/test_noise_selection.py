@@ -177,7 +177,7 @@ def test_a_million_candidates_take_less_than_two_seconds(draw: Any, name: str, h
 Law = dict[int, float]
 
 
-def by_permutations(chances: list[float]) -> Law:
+def compute_by_permutations(chances: list[float]) -> Law:
     """The law as it was published: a random order, and a coin each."""
     law = dict.fromkeys(range(len(chances)), 0.0)
     for order in permutations(range(len(chances))):
@@ -257,7 +257,7 @@ def test_the_decisions_of_permute_and_flip_add_up_to_its_law(
     distances: list[int], rate: F, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, open_share = flip_tree(distances, rate, monkeypatch)
-    law = by_permutations([math.exp(-rate * d) for d in distances])
+    law = compute_by_permutations([math.exp(-rate * d) for d in distances])
     assert open_share < 0.02
     for index, probability in law.items():
         assert found[index] - 1e-9 <= probability <= found[index] + open_share + 1e-9

@@ -65,7 +65,7 @@ def additive(weight: Callable[[int], float], reach: float, move: int) -> Atoms:
     return losses, np.array([weight(x) / total for x in kept])
 
 
-def ranged(span: float, pieces: int = 1200) -> Atoms:
+def build_range(span: float, pieces: int = 1200) -> Atoms:
     """e^(L/2) is uniform: the middles of pieces, short at both ends, have their mean of e^-L."""
     edges = span * np.sin(np.linspace(-math.pi / 2, math.pi / 2, pieces + 1))
     roots = np.exp(edges / 2)
@@ -85,17 +85,17 @@ def product(laws: Sequence[Atoms]) -> Atoms:
     return losses, masses
 
 
-def delta_at(law: Atoms, epsilon: float) -> float:
+def compute_delta_at(law: Atoms, epsilon: float) -> float:
     losses, masses = law
     above = losses > epsilon
     return float(masses[above] @ -np.expm1(epsilon - losses[above]))
 
 
-def epsilon_at(law: Atoms, delta: float) -> float:
+def compute_epsilon_at(law: Atoms, delta: float) -> float:
     low, high = 0.0, float(law[0].max())
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if delta_at(law, middle) > delta else (low, middle)
+        low, high = (middle, high) if compute_delta_at(law, middle) > delta else (low, middle)
     return high
 
 
@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[Event, Callable[[], Atoms]]] = {
     "laplace by one": (Laplace(F(3), 1), lambda: laplace(3, [1])),
     "laplace by seven": (Laplace(F("16.5"), 7), lambda: laplace(16.5, [7])),
     "laplace, fine": (Laplace(F(900), 300), lambda: laplace(900, [300])),
-    "range": (Range(F("0.7")), lambda: ranged(0.7)),
+    "range": (Range(F("0.7")), lambda: build_range(0.7)),
     "gaussian, little noise": (
         Gaussian(F("0.6"), shifts.build_single_shift(1)),
         lambda: gaussian(0.6, [1]),
@@ -126,7 +126,7 @@ KINDS: dict[str, tuple[Event, Callable[[], Atoms]]] = {
 
 
 @cache
-def law_of(name: str) -> Atoms:
+def get_law(name: str) -> Atoms:
     """Give all losses of a kind; to enumerate some takes a while."""
     return KINDS[name][1]()
 
@@ -137,17 +137,17 @@ DELTAS = (1e-3, 1e-6, 1e-9)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("name", KINDS)
 def test_one_event(name: str, delta: float) -> None:
-    event, law = KINDS[name][0], law_of(name)
-    check([(event, 1)], epsilon_at(law, delta), delta)
+    event, law = KINDS[name][0], get_law(name)
+    check([(event, 1)], compute_epsilon_at(law, delta), delta)
 
 
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_same_event_again(name: str, delta: float) -> None:
-    event, law = KINDS[name][0], law_of(name)
+    event, law = KINDS[name][0], get_law(name)
     times = 2 if len(law[0]) > 500 else 4
-    check([(event, times)], epsilon_at(product([law] * times), delta), delta)
+    check([(event, times)], compute_epsilon_at(product([law] * times), delta), delta)
 
 
 MIXES = [
@@ -163,8 +163,8 @@ MIXES = [
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("names", MIXES, ids=" + ".join)
 def test_mixed_events(names: Sequence[str], delta: float) -> None:
-    law = product([law_of(name) for name in names])
-    check([(KINDS[name][0], 1) for name in names], epsilon_at(law, delta), delta)
+    law = product([get_law(name) for name in names])
+    check([(KINDS[name][0], 1) for name in names], compute_epsilon_at(law, delta), delta)
 
 
 def binomial(epsilon: float, times: int) -> Atoms:
@@ -182,11 +182,11 @@ def binomial(epsilon: float, times: int) -> Atoms:
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize(("epsilon", "times"), [("0.1", 100), ("0.013", 1000), ("1", 37)])
 def test_many_pure_events(epsilon: str, times: int, delta: float) -> None:
-    truth = epsilon_at(binomial(float(epsilon), times), delta)
+    truth = compute_epsilon_at(binomial(float(epsilon), times), delta)
     check([(Pure(F(epsilon)), times)], truth, delta, hair=1e-6)
 
 
-def normal_epsilon(mu: float, delta: float) -> float:
+def compute_normal_epsilon(mu: float, delta: float) -> float:
     """The continuous Gaussian's, by its closed form."""
 
     def tail(x: float) -> float:
@@ -214,7 +214,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
     ids=str,
 )
 def test_much_noise_is_normal(sigma2: F, shift: shifts.Shift, times: int, delta: float) -> None:
-    truth = normal_epsilon(math.sqrt(times * shift.l2_squared / sigma2), delta)
+    truth = compute_normal_epsilon(math.sqrt(times * shift.l2_squared / sigma2), delta)
     check([(Gaussian(sigma2, shift), times)], truth, delta, hair=1e-4)
 
 
@@ -222,10 +222,10 @@ def test_much_noise_is_normal(sigma2: F, shift: shifts.Shift, times: int, delta:
 def test_any_of_several_shapes(delta: float) -> None:
     """Alone the worst shape counts; the general bound is not as good."""
     shapes = [(1, 1, 1, 1, 1), (2, 1)]
-    truth = max(epsilon_at(gaussian(1.7, shape), delta) for shape in shapes)
+    truth = max(compute_epsilon_at(gaussian(1.7, shape), delta) for shape in shapes)
     check([(Gaussian(F("1.7"), shifts.build_general_shift(5, 5)), 1)], truth, delta)
     split = [(3,), (1, 2)]
-    truth = max(epsilon_at(gaussian(4.0, shape), delta) for shape in split)
+    truth = max(compute_epsilon_at(gaussian(4.0, shape), delta) for shape in split)
     check([(Gaussian(F(4), shifts.split(3)), 1)], truth, delta)
 
 
@@ -233,8 +233,10 @@ def test_any_of_several_shapes(delta: float) -> None:
 def test_one_of_several_shapes_again(delta: float) -> None:
     """Here (3) is worse than (1, 2) at every g, so that the truth is that of (3) alone."""
     worst, other = gaussian(25, [3]), gaussian(25, [1, 2])
-    assert all(delta_at(worst, g) > delta_at(other, g) for g in np.linspace(0, 4, 60))
-    truth = epsilon_at(product([worst] * 8), delta)
+    assert all(
+        compute_delta_at(worst, g) > compute_delta_at(other, g) for g in np.linspace(0, 4, 60)
+    )
+    truth = compute_epsilon_at(product([worst] * 8), delta)
     check([(Gaussian(F(25), shifts.split(3)), 8)], truth, delta)
 
 
@@ -244,7 +246,7 @@ def test_what_may_fail(times: int, delta: float) -> None:
     failing = delta / 10
     kept = (1 - failing) ** times
     law = product([pure(0.3)] * times + [pure(0.2)])
-    truth = epsilon_at(law, (delta - (1 - kept)) / kept)
+    truth = compute_epsilon_at(law, (delta - (1 - kept)) / kept)
     events: list[Counted] = [(Approximate(F("0.3"), F(failing)), times), (Pure(F("0.2")), 1)]
     check(events, truth, delta)
     assert not is_confirmed(events, F(1000), F(failing / 2))
@@ -256,8 +258,8 @@ def test_laplace_noise_on_several_integers_is_no_worse() -> None:
         one, several = laplace(scale, [sum(moves)]), laplace(scale, moves)
         coarse = laplace(scale / sum(moves), [1])
         for g in np.linspace(-sum(moves) / scale, sum(moves) / scale, 41):
-            assert delta_at(several, g) <= delta_at(one, g) + 1e-12
-            assert delta_at(one, g) <= delta_at(coarse, g) + 1e-12
+            assert compute_delta_at(several, g) <= compute_delta_at(one, g) + 1e-12
+            assert compute_delta_at(one, g) <= compute_delta_at(coarse, g) + 1e-12
 
 
 # --- figures known from elsewhere -----------------------------------------------------------------
@@ -305,7 +307,7 @@ def test_many_different_events() -> None:
         moved[size:] = law[:-size] * up
         moved[:-size] += law[size:] * (1 - up)
         law = moved
-    truth = epsilon_at((np.arange(-reach, reach + 1) / 10_000, law), 1e-6)
+    truth = compute_epsilon_at((np.arange(-reach, reach + 1) / 10_000, law), 1e-6)
     check([(Pure(F(size, 10_000)), 1) for size in sizes], truth, 1e-6)
 
 
@@ -320,8 +322,8 @@ def test_a_curve_lowered_by_a_hundredth_is_noticed(monkeypatch: pytest.MonkeyPat
         return replace(law, mass=law.mass * 0.99)
 
     truths: list[tuple[list[Counted], float]] = [
-        ([(event, 4)], epsilon_at(product([law] * 4), 1e-3))
-        for event, law in ((KINDS[name][0], law_of(name)) for name in KINDS)
+        ([(event, 4)], compute_epsilon_at(product([law] * 4), 1e-3))
+        for event, law in ((KINDS[name][0], get_law(name)) for name in KINDS)
         if len(law[0]) < 500
     ]
     for events, truth in truths:

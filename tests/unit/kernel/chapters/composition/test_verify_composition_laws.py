@@ -28,7 +28,7 @@ Curve = Callable[[float], float]
 SLACK = 1e-13  # of the truth in floats
 
 
-def curve_of(scale: Scale, law: Law) -> Curve:
+def build_curve(scale: Scale, law: Law) -> Curve:
     return lambda g: float(grid.bound_delta(scale, law, F(g)))
 
 
@@ -37,24 +37,24 @@ def assert_above(upper: Curve, lower: Curve, reach: float) -> None:
         assert upper(g) >= lower(g) * (1 - SLACK) - SLACK
 
 
-def of_atoms(losses: list[float], masses: list[float]) -> Curve:
+def build_atoms(losses: list[float], masses: list[float]) -> Curve:
     return lambda g: math.fsum(
         p * -math.expm1(g - z) for z, p in zip(losses, masses, strict=True) if z > g
     )
 
 
-def of_pure(e: float) -> Curve:
-    return of_atoms([e, -e], [1 / (1 + math.exp(-e)), 1 / (1 + math.exp(e))])
+def build_pure(e: float) -> Curve:
+    return build_atoms([e, -e], [1 / (1 + math.exp(-e)), 1 / (1 + math.exp(e))])
 
 
-def of_range(e: float) -> Curve:
+def build_range(e: float) -> Curve:
     return lambda g: (
         max(0.0, 1 - math.exp(g)) if abs(g) >= e
         else math.expm1((g - e) / 2) ** 2 / -math.expm1(-e)
     )  # fmt: skip
 
 
-def of_laplace(s: float, n: int) -> Curve:
+def build_laplace(s: float, n: int) -> Curve:
     """By the best threshold: P(X <= x) - e^g P(X <= x - n) at x = floor((n - g s)/2)."""
     a = math.exp(-1 / s)
 
@@ -70,7 +70,7 @@ def of_laplace(s: float, n: int) -> Curve:
     return curve
 
 
-def of_lattice(s2: float, move: int, times: int = 1) -> Curve:
+def build_lattice(s2: float, move: int, times: int = 1) -> Curve:
     """The loss is a sum over so many integers, all of which move."""
     reach = math.ceil(13 * math.sqrt(s2)) + 1
     weights = np.array([math.exp(-x * x / (2 * s2)) for x in range(-reach, reach + 1)])
@@ -79,10 +79,10 @@ def of_lattice(s2: float, move: int, times: int = 1) -> Curve:
         masses = np.convolve(masses, weights / weights.sum())
     sums = range(-times * reach, times * reach + 1)
     losses = [move * (times * move - 2 * x) / (2 * s2) for x in sums]
-    return of_atoms(losses, masses.tolist())
+    return build_atoms(losses, masses.tolist())
 
 
-def of_normal(mu: float) -> Curve:
+def build_normal(mu: float) -> Curve:
     def tail(x: float) -> float:
         return math.erfc(x / math.sqrt(2)) / 2
 
@@ -94,18 +94,18 @@ def of_normal(mu: float) -> Curve:
 @pytest.mark.parametrize(
     ("single", "truth", "reach"),
     [
-        (Pure(F("0.3")), of_pure(0.3), 0.5),
-        (Pure(F(20)), of_pure(20), 22),
-        (Range(F("0.3")), of_range(0.3), 0.5),
-        (Range(F("1e-4")), of_range(1e-4), 2e-4),
-        (Range(F(9)), of_range(9), 10),
-        (Laplace(F(3), 1), of_laplace(3, 1), 0.5),
-        (Laplace(F("4.5"), 7), of_laplace(4.5, 7), 2),
-        (Laplace(F(300), 2001), of_laplace(300, 2001), 8),
-        (Laplace(F(40_000), 9999), of_laplace(40_000, 9999), 0.4),
-        (Lattice(F("0.3"), 1), of_lattice(0.3, 1), 9),
-        (Lattice(F(11), 4), of_lattice(11, 4), 9),
-        (Lattice(F(2000), 3), of_lattice(2000, 3), 1),
+        (Pure(F("0.3")), build_pure(0.3), 0.5),
+        (Pure(F(20)), build_pure(20), 22),
+        (Range(F("0.3")), build_range(0.3), 0.5),
+        (Range(F("1e-4")), build_range(1e-4), 2e-4),
+        (Range(F(9)), build_range(9), 10),
+        (Laplace(F(3), 1), build_laplace(3, 1), 0.5),
+        (Laplace(F("4.5"), 7), build_laplace(4.5, 7), 2),
+        (Laplace(F(300), 2001), build_laplace(300, 2001), 8),
+        (Laplace(F(40_000), 9999), build_laplace(40_000, 9999), 0.4),
+        (Lattice(F("0.3"), 1), build_lattice(0.3, 1), 9),
+        (Lattice(F(11), 4), build_lattice(11, 4), 9),
+        (Lattice(F(2000), 3), build_lattice(2000, 3), 1),
     ],
     ids=lambda value: "curve" if callable(value) else str(value),
 )
@@ -113,7 +113,7 @@ def test_single_laws(single: Single, truth: Curve, reach: float, points: int) ->
     scale = Scale(F(reach), points)
     law = build_law(single, scale, 1e-15)
     assert len(law.mass) <= points
-    curve = curve_of(scale, law)
+    curve = build_curve(scale, law)
     assert_above(curve, truth, reach)
     # At the points of the grid rounding changes nothing (but what is far out).
     step = float(scale.step(law.level))
@@ -134,22 +134,22 @@ def test_rounding_coarsening_trimming_and_composing_only_enlarge() -> None:
     places = np.array(losses) / float(scale.step(-5))
     masses = chance / chance.sum()
     law = grid.gather_masses(scale, -5, places, masses, 0.0)
-    exact = of_atoms(losses, masses.tolist())
-    assert_above(curve_of(scale, law), exact, 1.2)
+    exact = build_atoms(losses, masses.tolist())
+    assert_above(build_curve(scale, law), exact, 1.2)
     coarse = grid.coarsen(scale, law)
     assert coarse.level == -4
-    assert_above(curve_of(scale, coarse), curve_of(scale, law), 1.2)
+    assert_above(build_curve(scale, coarse), build_curve(scale, law), 1.2)
     cut = grid.trim_law(scale, law, 0.011, 0.2)
     assert len(cut.mass) < len(law.mass)
-    assert_above(curve_of(scale, cut), curve_of(scale, law), 1.2)
+    assert_above(build_curve(scale, cut), build_curve(scale, law), 1.2)
     both = grid.compose_laws(scale, coarse, law)
     pairs = list(itertools.product(range(7), repeat=2))
-    twice = of_atoms(
+    twice = build_atoms(
         [losses[i] + losses[j] for i, j in pairs], [masses[i] * masses[j] for i, j in pairs]
     )
-    assert_above(curve_of(scale, both), twice, 2.2)
-    assert curve_of(scale, both)(0.1) < twice(0.1) + 0.01
-    assert_above(curve_of(scale, compose_all(scale, [(law, 2)], 1e-9)), twice, 2.2)
+    assert_above(build_curve(scale, both), twice, 2.2)
+    assert build_curve(scale, both)(0.1) < twice(0.1) + 0.01
+    assert_above(build_curve(scale, compose_all(scale, [(law, 2)], 1e-9)), twice, 2.2)
 
 
 @pytest.mark.parametrize("spare", [0.3, 0.02, 1e-4])
@@ -162,15 +162,15 @@ def test_what_is_not_summed_is_not_dropped(
     Low ones need not be added where they are: masses are divided by the sum of those kept alone,
     so that these are one in all without them.
     """
-    scale, truth = Scale(F(reach), 2000), of_lattice(float(F(sigma2)), move)
+    scale, truth = Scale(F(reach), 2000), build_lattice(float(F(sigma2)), move)
     lattice = Lattice(F(sigma2), move)
     law = build_law(lattice, scale, spare)
     assert law.lost > 0
     assert law.lost + float(law.mass.sum()) >= 1 - 1e-12
-    assert_above(curve_of(scale, law), truth, reach)
+    assert_above(build_curve(scale, law), truth, reach)
     for one in (law, build_largest_law(AnyOf(lattice.sigma2, ((move,), (move, 0))), scale, spare)):
         beyond = float(lattice.move * F(10) ** 6)
-        assert curve_of(scale, one)(beyond) >= law.lost
+        assert build_curve(scale, one)(beyond) >= law.lost
 
 
 def test_what_is_too_small_for_floats_is_lost() -> None:
@@ -215,8 +215,8 @@ def test_the_largest_of_several_shapes(points: int) -> None:
     shapes = ((2, 0), (1, 1, 1, 1))
     scale = Scale(F(1), points)
     law = build_largest_law(AnyOf(F("1.3"), shapes), scale, 1e-15)
-    curve = curve_of(scale, law)
-    of_shapes = [of_lattice(1.3, 2), of_lattice(1.3, 1, 4)]
+    curve = build_curve(scale, law)
+    of_shapes = [build_lattice(1.3, 2), build_lattice(1.3, 1, 4)]
     for truth in of_shapes:
         assert_above(curve, truth, 9)
     step = float(scale.step(law.level))
@@ -249,9 +249,9 @@ def test_normal_laws_go_to_lattices(mu: str) -> None:
     assert way.factor > 1
     assert way.offset > 0
     scale = Scale(F(1), 2000)
-    curve = curve_of(scale, build_law(lattice, scale, 1e-16))
+    curve = build_curve(scale, build_law(lattice, scale, 1e-16))
     reach = float(F(mu)) ** 2 / 2 + 6 * float(F(mu))
-    truth = of_normal(float(F(mu)))
+    truth = build_normal(float(F(mu)))
 
     def upper(g: float) -> float:
         return float(way.factor) * curve(g - float(way.offset))
@@ -273,8 +273,8 @@ def test_merging_is_no_better_than_what_it_merges() -> None:
         (build_law(Lattice(F(3), 1), scale, 1e-15), 2),
         (build_law(Lattice(F("2.2"), 2), scale, 1e-15), 1),
     ]
-    truth = curve_of(scale, compose_all(scale, laws, 1e-15))
-    curve = of_normal(math.sqrt(merged.mu_squared))
+    truth = build_curve(scale, compose_all(scale, laws, 1e-15))
+    curve = build_normal(math.sqrt(merged.mu_squared))
     for g in np.linspace(0, 9, 40).tolist():
         assert float(merged.factor) * curve(g - float(merged.offset)) >= truth(g)
     for event, count in events:  # by the formulas, with the width that was taken

@@ -24,38 +24,38 @@ from dprelease.model.privacy_events import Counted, Event, Gaussian, Laplace, Pu
 Moments = Callable[[complex], complex]
 
 
-def of_pure(e: float) -> Moments:
+def build_pure(e: float) -> Moments:
     return lambda s: cmath.cosh((s + 0.5) * e) / math.cosh(e / 2)
 
 
-def of_range(e: float) -> Moments:
+def build_range(e: float) -> Moments:
     return lambda s: cmath.sinh((s + 0.5) * e) / ((2 * s + 1) * math.sinh(e / 2))
 
 
-def of_normal(mu: float) -> Moments:
+def build_normal(mu: float) -> Moments:
     return lambda s: cmath.exp(mu * mu * (s * s + s) / 2)
 
 
-def of_atoms(losses: NDArray[np.float64], weights: NDArray[np.float64]) -> Moments:
+def build_atoms(losses: NDArray[np.float64], weights: NDArray[np.float64]) -> Moments:
     masses = weights / weights.sum()
     return lambda s: complex(masses @ np.exp(s * losses))
 
 
-def of_laplace(scale: float, n: int) -> Moments:
+def build_laplace(scale: float, n: int) -> Moments:
     x = np.arange(-40 * math.ceil(scale), 40 * math.ceil(scale) + 1)
-    return of_atoms((np.abs(x - n) - np.abs(x)) / scale, np.exp(-np.abs(x) / scale))
+    return build_atoms((np.abs(x - n) - np.abs(x)) / scale, np.exp(-np.abs(x) / scale))
 
 
-def of_gaussian(sigma2: float, move: int) -> Moments:
+def build_gaussian(sigma2: float, move: int) -> Moments:
     x = np.arange(-13 * math.ceil(math.sqrt(sigma2)), 13 * math.ceil(math.sqrt(sigma2)) + 1)
-    return of_atoms(move * (move - 2 * x) / (2 * sigma2), np.exp(-(x**2) / (2 * sigma2)))
+    return build_atoms(move * (move - 2 * x) / (2 * sigma2), np.exp(-(x**2) / (2 * sigma2)))
 
 
 def log_moment(parts: Sequence[tuple[Moments, int]], s: complex) -> complex:
     return sum((times * cmath.log(moments(s)) for moments, times in parts), 0j)
 
 
-def delta_at(parts: Sequence[tuple[Moments, int]], epsilon: float) -> float:
+def compute_delta_at(parts: Sequence[tuple[Moments, int]], epsilon: float) -> float:
     def height(c: float) -> float:
         return log_moment(parts, c).real - c * epsilon - math.log(c * (c + 1))
 
@@ -75,32 +75,34 @@ def delta_at(parts: Sequence[tuple[Moments, int]], epsilon: float) -> float:
     return math.exp(height(c)) * total * width / (6 * math.pi)
 
 
-def epsilon_at(parts: Sequence[tuple[Moments, int]], delta: float, epsilon: float) -> float:
+def compute_epsilon_at(parts: Sequence[tuple[Moments, int]], delta: float, epsilon: float) -> float:
     """By secants in ln delta, from a first guess."""
-    other, height = epsilon * 1.1, math.log(delta_at(parts, epsilon * 1.1) / delta)
+    other, height = epsilon * 1.1, math.log(compute_delta_at(parts, epsilon * 1.1) / delta)
     while abs(other - epsilon) > 1e-9 * epsilon:
-        now = math.log(delta_at(parts, epsilon) / delta)
+        now = math.log(compute_delta_at(parts, epsilon) / delta)
         epsilon, other, height = epsilon + now * (other - epsilon) / (now - height), epsilon, now
     return epsilon
 
 
-PURE: tuple[Event, Moments] = Pure(F("0.1")), of_pure(0.1)
-RANGE: tuple[Event, Moments] = Range(F("0.15")), of_range(0.15)
-LAPLACE: tuple[Event, Moments] = Laplace(F("63.5"), 7), of_laplace(63.5, 7)
+PURE: tuple[Event, Moments] = Pure(F("0.1")), build_pure(0.1)
+RANGE: tuple[Event, Moments] = Range(F("0.15")), build_range(0.15)
+LAPLACE: tuple[Event, Moments] = Laplace(F("63.5"), 7), build_laplace(63.5, 7)
 GAUSSIAN: tuple[Event, Moments] = (
     Gaussian(F("80.5"), shifts.build_single_shift(1)),
-    of_gaussian(80.5, 1),
+    build_gaussian(80.5, 1),
 )
 NORMAL: tuple[Event, Moments] = (
     Gaussian(F(10**8), shifts.build_general_shift(10**6, 1)),
-    of_normal(0.1),
+    build_normal(0.1),
 )
 
 
 def test_the_integral_is_right() -> None:
     """Of a normal law, whose delta is known: 0.1269367375 at mu = 1, epsilon = 1."""
-    assert delta_at([(of_normal(1), 1)], 1.0) == pytest.approx(0.1269367375, rel=1e-9)
-    assert epsilon_at([(of_normal(0.1), 100)], 1e-6, 4) == pytest.approx(4.8865541175, rel=1e-9)
+    assert compute_delta_at([(build_normal(1), 1)], 1.0) == pytest.approx(0.1269367375, rel=1e-9)
+    assert compute_epsilon_at([(build_normal(0.1), 100)], 1e-6, 4) == pytest.approx(
+        4.8865541175, rel=1e-9
+    )
 
 
 @pytest.mark.one_in(11)
@@ -122,7 +124,7 @@ def test_many_events(parts: Sequence[tuple[tuple[Event, Moments], int]], delta: 
     # Of a normal law with about that variance, about.
     variance = sum(times * math.log(abs(moments(1))) for (_, moments), times in parts)
     guess = variance / 2 + math.sqrt(-2 * math.log(delta) * variance) * 0.8
-    truth = epsilon_at([(moments, times) for (_, moments), times in parts], delta, guess)
+    truth = compute_epsilon_at([(moments, times) for (_, moments), times in parts], delta, guess)
     events: list[Counted] = [(event, times) for (event, _), times in parts]
     assert is_confirmed(events, F(truth * (1 + 3e-4)), F(delta))
     assert is_confirmed(events, F(truth * (1 + 1e-4)), F(delta))

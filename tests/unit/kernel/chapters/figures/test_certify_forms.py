@@ -44,7 +44,7 @@ def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query
     return make_plan(load(spec))
 
 
-def meaningless(made: Plan) -> bool:
+def is_meaningless(made: Plan) -> bool:
     """Whether a plan is refused whatever it costs."""
     return next(find_meaning_breaches(made, CHAPTERS), None) is not None and is_refused(made)
 
@@ -85,7 +85,7 @@ def test_a_replaced_value_stays_in_its_cell_only_if_nothing_can_move_it() -> Non
 SUM = {"statistic": "sum", "column": "x"}
 
 
-def of(step: Step, at: int, **changes: Any) -> tuple[Measure, ...]:
+def replace_measure(step: Step, at: int, **changes: Any) -> tuple[Measure, ...]:
     return tuple(replace(m, **changes) if i == at else m for i, m in enumerate(step.measures))
 
 
@@ -98,16 +98,18 @@ def test_ratios_have_filters_of_their_own_and_no_others() -> None:
     )
     step = made.steps[0]
     assert not is_refused(made)
-    assert meaningless(with_step(made, measures=of(step, 0, where=Expression("z > 8", ("z",)))))
+    assert is_meaningless(
+        with_step(made, measures=replace_measure(step, 0, where=Expression("z > 8", ("z",))))
+    )
     # nor the query's filter without the part's own, nor that of the other part
     for where in (step.query.where, step.measures[1].where):
-        assert meaningless(with_step(made, measures=of(step, 0, where=where)))
+        assert is_meaningless(with_step(made, measures=replace_measure(step, 0, where=where)))
     third = Measure(MeasureKind.SUM, Quantity("z", Grid(Fraction(1), 0, 10)))
     spare = Measure(MeasureKind.SUM, Quantity("y", Grid(Fraction(1), 0, 10)))
     more = tuple(replace(each, where=step.query.where) for each in (spare, third))
     wide = tuple((*row, 0, 0) for row in step.transform)
-    assert meaningless(with_step(made, measures=(*step.measures, *more), transform=wide))
-    assert meaningless(with_step(made, {"denominator": None}))
+    assert is_meaningless(with_step(made, measures=(*step.measures, *more), transform=wide))
+    assert is_meaningless(with_step(made, {"denominator": None}))
     assert is_refused(with_step(made, transform=((step.transform[0][0] + 1, 0), step.transform[1])))
 
 
@@ -122,7 +124,7 @@ def test_one_filter_for_both_parts_does_not_come_apart() -> None:
     split = ((1, -1), (0, 1))  # the first is always 0, if the filter is one
     assert bound_step_change(replace(step, transform=split), privacy).l1 == 1
     # else the difference moves by 1 where the second count moves by 1 as well
-    unequal = replace(step, transform=split, measures=of(step, 1, where=None))
+    unequal = replace(step, transform=split, measures=replace_measure(step, 1, where=None))
     assert bound_step_change(unequal, privacy).l1 == 2
 
 

@@ -11,7 +11,7 @@ from dprelease.kernel.chapters.many_draws.uniforms import ONE, bound_draws, keep
 SCALE = 1 << 32
 
 
-def exact_threshold(low: int) -> mpmath.mpf:
+def compute_threshold(low: int) -> mpmath.mpf:
     """2^32 (1 - exp(-x)) for x = low / 2^32."""
     return -mpmath.expm1(-mpmath.mpf(low) / SCALE) * SCALE
 
@@ -21,13 +21,13 @@ def test_bounds_never_contradict_the_exact_decision() -> None:
     with mpmath.workdps(60):
         exponents = [0, 1, 2, 3, 1000, *(SCALE * part // 97 for part in range(1, 97)), SCALE - 1]
         for each in exponents:
-            middle = int(exact_threshold(each))
+            middle = int(compute_threshold(each))
             near = [*range(-40, 41), *(s * 2**n for n in range(6, 31) for s in (-1, 1))]
             draws = [middle + step for step in near if 0 <= middle + step < SCALE]
             lanes = np.array(draws, dtype=np.uint64)
             same = np.full(lanes.size, each, dtype=np.uint64)
             accepted, rejected = bound_draws(lanes, same, same)
-            truth = exact_threshold(each)
+            truth = compute_threshold(each)
             for draw, kept, dropped in zip(draws, accepted, rejected, strict=True):
                 assert not (kept and draw < truth)
                 assert not (dropped and draw + 1 > truth)

@@ -40,7 +40,7 @@ LAWS = [
 ]
 
 
-def exact_survivals(law, count: int) -> list[mpmath.mpf]:
+def compute_survivals(law, count: int) -> list[mpmath.mpf]:
     """S_1, ..., S_count from the definition of the laws, at high precision."""
     if isinstance(law, SignedGeometric):
         scale = mpmath.mpf(law.scale.numerator) / law.scale.denominator
@@ -95,7 +95,7 @@ def test_survivals_enclose_the_law(law, bits: int) -> None:
     assert cuts[-1].high <= 1
     shown = cuts[:150]
     scale = mpmath.mpf(2) ** bits
-    for cut, truth in zip(shown, exact_survivals(law, len(shown)), strict=True):
+    for cut, truth in zip(shown, compute_survivals(law, len(shown)), strict=True):
         assert cut.low <= truth * scale + mpmath.mpf(10) ** -60
         assert truth * scale <= cut.high + mpmath.mpf(10) ** -60
     assert all(cut.high - cut.low <= 1 for cut in cuts)
@@ -108,7 +108,7 @@ def test_guide_agrees_with_the_exact_inverse_everywhere(law) -> None:
     table = build_table(law)
     # index = #{j: U < S_j}; the prefix decides iff no S_j falls inside [p, p + 1). No S_j is an
     # integer after scaling, so that its floor says on which side of p it lies: p < S_j iff p <= it.
-    negated = [-int(s * 65536) for s in exact_survivals(law, 600)]  # rising
+    negated = [-int(s * 65536) for s in compute_survivals(law, 600)]  # rising
     for prefix in range(65536):
         top = bisect_right(negated, -prefix)
         bottom = bisect_right(negated, -(prefix + 1))
@@ -124,7 +124,7 @@ def test_guide_agrees_with_the_exact_inverse_everywhere(law) -> None:
 def test_every_eight_bit_prefix_by_brute_force(law) -> None:
     """settle() on 8 bits: decided exactly where all 16-bit continuations agree on the index."""
     cuts = law.list_survivals(8)
-    truth = [s * 256 for s in exact_survivals(law, 300)]
+    truth = [s * 256 for s in compute_survivals(law, 300)]
     for prefix in range(1, 256):
         inside = [j for j, s in enumerate(truth) if prefix < s < prefix + 1]
         index = settle(prefix, cuts)
@@ -138,7 +138,7 @@ def test_a_tie_at_64_bits_draws_more(scripted) -> None:
     law = SignedGeometric(Fraction(10), 1)
     table = build_table(law)
     scale = mpmath.mpf(2) ** 128
-    survivals = exact_survivals(law, 40)
+    survivals = compute_survivals(law, 40)
     for j, cut in some([*enumerate(law.list_survivals(64)[:40], start=1)], 4):
         truth = int(survivals[j - 1] * scale)  # floor of 2^128 S_j
         tie, rest = truth >> 64, truth & (1 << 64) - 1
@@ -176,13 +176,13 @@ def test_the_tail_goes_on_beyond_64_bits(law, scripted) -> None:
     entropy = scripted(b"\x00" * 2, b"\x00" * 8, following.to_bytes(8, "little"))
     (drawn,) = table.draw(1, entropy).tolist()
     u = mpmath.mpf(following) / mpmath.mpf(2) ** 128
-    index = sum(u < s for s in exact_survivals(law, 2000))
+    index = sum(u < s for s in compute_survivals(law, 2000))
     assert drawn == decode(index)
     assert index >= known - 1
     # Twice as far: 128 zero bits.
     deep = decide_exactly(0, 64, law, scripted(b"\x00" * 8, b"\xff" * 8))
     u = mpmath.mpf(2) ** -128 * (1 - mpmath.mpf(2) ** -64)
-    assert deep == sum(u < s for s in exact_survivals(law, 3000))
+    assert deep == sum(u < s for s in compute_survivals(law, 3000))
 
 
 @pytest.mark.thorough

@@ -27,7 +27,7 @@ LAWS = [
 ]  # fmt: skip
 
 
-def masses(noise: Noise) -> np.ndarray:
+def compute_masses(noise: Noise) -> np.ndarray:
     """P(X = k) for k from -REACH to REACH, straight from the definition."""
     levels = (np.abs(np.arange(-REACH, REACH + 1)) + noise.stair - noise.first) // noise.stair
     weights = exp(-noise.stair / noise.parameter) ** levels.astype(float)
@@ -36,7 +36,7 @@ def masses(noise: Noise) -> np.ndarray:
 
 def judge(noise: Noise, drawn: np.ndarray) -> float:
     """P-value of draws: of every integer that is drawn often, and of all the others."""
-    expected = masses(noise) * drawn.size
+    expected = compute_masses(noise) * drawn.size
     counts = np.bincount(np.clip(drawn, -REACH, REACH) + REACH, minlength=2 * REACH + 1)
     often = expected >= 15
     counts = np.append(counts[often], counts[~often].sum())

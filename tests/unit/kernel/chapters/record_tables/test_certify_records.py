@@ -30,7 +30,7 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-def spec_of(perturb: list[dict[str, Any]], **privacy: Any) -> dict[str, Any]:
+def build_spec(perturb: list[dict[str, Any]], **privacy: Any) -> dict[str, Any]:
     return builders.spec(
         privacy={"adjacency": "replace-one"} | privacy,
         columns=COLUMNS,
@@ -38,14 +38,14 @@ def spec_of(perturb: list[dict[str, Any]], **privacy: Any) -> dict[str, Any]:
     )
 
 
-def plan_of(perturb: list[dict[str, Any]], **privacy: Any) -> Plan:
-    return make_plan(load(spec_of(perturb, **privacy)))
+def plan_tables(perturb: list[dict[str, Any]], **privacy: Any) -> Plan:
+    return make_plan(load(build_spec(perturb, **privacy)))
 
 
 def usual() -> Plan:
     laplace = {"name": "s", "columns": ["x"], "epsilon": 1, "delta": 0.01, "mechanism": "laplace"}
     mixed = {"name": "r", "columns": ["g", "x", "y", "u"], "epsilon": 4}
-    return plan_of([mixed, laplace])
+    return plan_tables([mixed, laplace])
 
 
 def with_response(plan: Plan, table: int, column: int, change: Callable[[Any], Any]) -> Plan:
@@ -61,7 +61,7 @@ def with_step(plan: Plan, table: int, step: RecordStep) -> Plan:
     return replace(plan, records=tuple(records))
 
 
-def refused(plan: Plan) -> None:
+def check_refused(plan: Plan) -> None:
     with pytest.raises(Failure) as failure:
         certify(plan)
     assert failure.value.complaints[0].code == "E702"
@@ -79,7 +79,7 @@ def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
     weights = {"g": 3, "x": 1}
     perturb = {"name": "t", "columns": ["g", "x"], "epsilon": 8, "delta": 0.08, "weights": weights}
     bounding = {"max_rows_per_unit": 4, "max_groups_per_unit": 4}
-    plan = plan_of([perturb], unit="column", unit_column="who", bounding=bounding)
+    plan = plan_tables([perturb], unit="column", unit_column="who", bounding=bounding)
     (step,) = plan.records
     assert step.rows == 4
     losses = [(each.loss.epsilon, each.loss.delta) for each in step.responses]
@@ -89,9 +89,11 @@ def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
     ]
     assert (plan.loss.epsilon, plan.loss.delta) == (8, Fraction(8, 100))
     certify(plan)
-    refused(with_step(plan, 0, replace(step, rows=3)))
-    refused(with_step(plan, 0, replace(step, loss=replace(step.loss, epsilon=Fraction(7)))))
-    refused(with_step(plan, 0, replace(step, loss=replace(step.loss, delta=Fraction(7, 100)))))
+    check_refused(with_step(plan, 0, replace(step, rows=3)))
+    check_refused(with_step(plan, 0, replace(step, loss=replace(step.loss, epsilon=Fraction(7)))))
+    check_refused(
+        with_step(plan, 0, replace(step, loss=replace(step.loss, delta=Fraction(7, 100))))
+    )
     # by the table's own rule, whatever the total says
     privacy = plan.release.privacy
     assert not any(find_table_loss_breaches(step, privacy))
@@ -103,7 +105,7 @@ def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
 
 
 def test_alone_it_takes_the_total() -> None:
-    plan = plan_of([{"name": "t", "columns": ["g"]}], epsilon=3, delta=0.001)
+    plan = plan_tables([{"name": "t", "columns": ["g"]}], epsilon=3, delta=0.001)
     assert (plan.loss.epsilon, plan.loss.delta) == (3, Fraction(1, 1000))
     certify(plan)
 
@@ -112,7 +114,7 @@ def test_alone_it_takes_the_total() -> None:
     ("truth", "epsilon"), [(0.75, 1.098612), (0.25, 1.098612), (0.9, 2.197224)]
 )
 def test_by_the_chance_of_a_true_answer(truth: float, epsilon: float) -> None:
-    plan = plan_of([{"name": "t", "columns": ["u"], "truth": truth}])
+    plan = plan_tables([{"name": "t", "columns": ["u"], "truth": truth}])
     assert float(plan.loss.epsilon) == pytest.approx(epsilon, abs=1e-6)
     law = plan.records[0].responses[0].law
     assert isinstance(law, SubsetLaw)
@@ -123,7 +125,7 @@ def test_by_the_chance_of_a_true_answer(truth: float, epsilon: float) -> None:
 @pytest.mark.parametrize(("column", "epsilon"), [("u", 1), ("g", 8)])
 def test_sets_of_one_label_are_what_subset_selection_may_come_to(column: str, epsilon: int) -> None:
     asked = {"columns": [column], "epsilon": epsilon, "mechanism": "subset-selection"}
-    plan = plan_of([{"name": "t", **asked}])
+    plan = plan_tables([{"name": "t", **asked}])
     (response,) = plan.records[0].responses
     assert (response.mechanism, response.law.size) == (Mechanism.RANDOMIZED_RESPONSE, 1)
     certify(plan)
@@ -138,7 +140,7 @@ def test_what_could_not_be_drawn_is_refused_before_it_is_paid(
     column: dict[str, Any], epsilon: float
 ) -> None:
     """A scale beyond 2^55 steps, which no draw of 64 bits has room for."""
-    spec = spec_of([{"name": "t", "columns": ["w"], "epsilon": epsilon, "mechanism": "laplace"}])
+    spec = build_spec([{"name": "t", "columns": ["w"], "epsilon": epsilon, "mechanism": "laplace"}])
     spec["columns"] = {"w": column}
     with pytest.raises(Failure) as failure:
         make_plan(load(spec))
@@ -151,7 +153,7 @@ def test_what_could_not_be_drawn_is_refused_before_it_is_paid(
 def test_the_total_is_kept() -> None:
     perturb = {"name": "t", "columns": ["g"], "epsilon": 3}
     with pytest.raises(Failure) as failure:
-        plan_of([perturb, {**perturb, "name": "s"}], epsilon=5)
+        plan_tables([perturb, {**perturb, "name": "s"}], epsilon=5)
     assert failure.value.complaints[0].code == "E311"
     assert failure.value.exit_code == 2
 
@@ -159,25 +161,27 @@ def test_the_total_is_kept() -> None:
 def test_a_delta_of_one_promises_nothing() -> None:
     perturb = {"name": "t", "columns": ["g"], "epsilon": 1, "delta": 0.5}
     with pytest.raises(Failure) as failure:
-        plan_of([perturb, {**perturb, "name": "s"}])
+        plan_tables([perturb, {**perturb, "name": "s"}])
     assert failure.value.complaints[0].code == "E314"
     assert failure.value.exit_code == 2
 
 
 def test_queries_have_what_records_leave() -> None:
-    spec = spec_of([{"name": "t", "columns": ["g"], "epsilon": 3, "delta": 1e-7}], epsilon=5)
+    spec = build_spec([{"name": "t", "columns": ["g"], "epsilon": 3, "delta": 1e-7}], epsilon=5)
     spec["privacy"]["delta"] = 1e-6
     spec["query"] = [{"name": f"n{each}", "statistic": "count", "by": ["g"]} for each in range(3)]
     plan = make_plan(load(spec))
     certify(plan)
     assert Fraction(499, 100) < plan.loss.epsilon <= 5
     assert plan.loss.delta <= Fraction(1, 10**6)
-    refused(replace(plan, loss=replace(plan.loss, epsilon=plan.loss.epsilon - Fraction(1, 2))))
-    refused(replace(plan, loss=replace(plan.loss, delta=Fraction(1, 10**8))))
+    check_refused(
+        replace(plan, loss=replace(plan.loss, epsilon=plan.loss.epsilon - Fraction(1, 2)))
+    )
+    check_refused(replace(plan, loss=replace(plan.loss, delta=Fraction(1, 10**8))))
 
 
 def test_nothing_is_left_for_queries() -> None:
-    spec = spec_of([{"name": "t", "columns": ["g"], "epsilon": 5}], epsilon=5)
+    spec = build_spec([{"name": "t", "columns": ["g"], "epsilon": 5}], epsilon=5)
     spec["query"] = [{"name": "n", "statistic": "count", "by": ["g"]}]
     with pytest.raises(Failure) as failure:
         make_plan(load(spec))
@@ -185,16 +189,16 @@ def test_nothing_is_left_for_queries() -> None:
 
 
 def test_totals_in_rho() -> None:
-    plan = plan_of([{"name": "t", "columns": ["u"], "epsilon": 1}], rho=0.5)
+    plan = plan_tables([{"name": "t", "columns": ["u"], "epsilon": 1}], rho=0.5)
     assert plan.loss.rho is not None
     assert plan.loss.rho <= Fraction(1, 2)
     certify(plan)
     less = plan.loss.rho * Fraction(99, 100)
-    refused(replace(plan, loss=replace(plan.loss, rho=less)))
+    check_refused(replace(plan, loss=replace(plan.loss, rho=less)))
     declared = replace(plan.release.privacy, rho=less)
-    refused(replace(plan, release=replace(plan.release, privacy=declared)))
+    check_refused(replace(plan, release=replace(plan.release, privacy=declared)))
     with pytest.raises(Failure):
-        plan_of([{"name": "t", "columns": ["u"], "epsilon": 2}], rho=0.5)
+        plan_tables([{"name": "t", "columns": ["u"], "epsilon": 2}], rho=0.5)
 
 
 # --- tampered plans ------------------------------------------------------------------------------
@@ -210,20 +214,20 @@ def test_a_law_under_the_name_of_another_is_refused() -> None:
     ]:
         used = plan.records[0].responses[column].mechanism
         assert used is not name
-        refused(
+        check_refused(
             with_response(plan, 0, column, lambda each, name=name: replace(each, mechanism=name))
         )
     spec = [{"name": "t", "columns": ["x"], "epsilon": 1, "mechanism": "piecewise"}]
-    piecewise, laplace = plan_of(spec), plan_of([{**spec[0], "mechanism": "laplace"}])
+    piecewise, laplace = plan_tables(spec), plan_tables([{**spec[0], "mechanism": "laplace"}])
     law = laplace.records[0].responses[0].law
-    refused(with_response(piecewise, 0, 0, lambda each: replace(each, law=law)))
+    check_refused(with_response(piecewise, 0, 0, lambda each: replace(each, law=law)))
 
 
 def test_another_chance_of_true_answers_than_the_spec_has_is_refused() -> None:
     """Dearer than what is asked for, though it is charged as what it costs."""
-    asked = plan_of([{"name": "t", "columns": ["u"], "truth": 0.75}])
-    dearer = plan_of([{"name": "t", "columns": ["u"], "truth": 0.9}]).records[0]
+    asked = plan_tables([{"name": "t", "columns": ["u"], "truth": 0.75}])
+    dearer = plan_tables([{"name": "t", "columns": ["u"], "truth": 0.9}]).records[0]
     step = replace(dearer, perturb=asked.records[0].perturb)
     step = replace(step, responses=tuple(replace(r, column=r.column) for r in step.responses))
-    refused(replace(with_step(asked, 0, step), loss=step.loss, basic=step.loss))
+    check_refused(replace(with_step(asked, 0, step), loss=step.loss, basic=step.loss))
     certify(asked)

@@ -30,7 +30,7 @@ LAWS: list[Law] = [
 ]
 
 
-def codes_of(size: int) -> np.ndarray:
+def list_codes(size: int) -> np.ndarray:
     """Labels that are there, and values of the grid."""
     return np.arange(size, dtype=np.int64) * 7919 % 95
 
@@ -51,7 +51,7 @@ class Counting:
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_nothing_is_kept_from_call_to_call(law: Law, hashed) -> None:
     """The same bytes give the same answers, whatever was drawn before; other bytes, others."""
-    codes = codes_of(3000)
+    codes = list_codes(3000)
     first = respond(law, codes, GRID, hashed("same"))
     other = respond(law, codes, GRID, hashed("other"))
     again = respond(law, codes, GRID, hashed("same"))
@@ -63,7 +63,7 @@ def test_nothing_is_kept_from_call_to_call(law: Law, hashed) -> None:
 def test_reads_are_large_but_not_too_large(law: Law, hashed) -> None:
     """Few calls of the kernel, each of at most 1 MB."""
     entropy = Counting(hashed("reads"))
-    respond(law, codes_of(200_000), GRID, entropy)
+    respond(law, list_codes(200_000), GRID, entropy)
     assert max(entropy.sizes) <= 1 << 20
     assert sum(entropy.sizes) < 200_000 * (60 if isinstance(law, SubsetLaw) else 14)
     assert len(entropy.sizes) < 400
@@ -71,7 +71,7 @@ def test_reads_are_large_but_not_too_large(law: Law, hashed) -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_a_short_read_anywhere_is_an_error(law: Law, hashed) -> None:
-    codes = codes_of(2000)
+    codes = list_codes(2000)
     codes[::7] = -1 if isinstance(law, SubsetLaw) else 0
     counting = Counting(hashed("short"))
     respond(law, codes, GRID, counting)
@@ -84,14 +84,14 @@ def test_a_short_read_anywhere_is_an_error(law: Law, hashed) -> None:
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_preparing_draws_nothing_and_changes_nothing(law: Law, hashed) -> None:
     prepare_responses(law)
-    drawn = respond(law, codes_of(500), GRID, hashed("prepared"))
+    drawn = respond(law, list_codes(500), GRID, hashed("prepared"))
     prepare_responses(law)
-    assert (respond(law, codes_of(500), GRID, hashed("prepared")) == drawn).all()
+    assert (respond(law, list_codes(500), GRID, hashed("prepared")) == drawn).all()
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 101, 70_000])
 def test_laplace_is_the_noise_of_vectors_on_the_codes(size: int, hashed) -> None:
-    codes = codes_of(size) - 5
+    codes = list_codes(size) - 5
     scale = F(700_001, 7)
     found = respond(LaplaceLaw(scale), codes, GRID, hashed("laplace"))
     noise = sample(Noise(NoiseFamily.LAPLACE, scale), size, hashed("laplace"))

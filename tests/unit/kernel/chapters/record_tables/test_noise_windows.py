@@ -36,7 +36,7 @@ LAWS = [WindowLaw(each) for each in WINDOWS] + [
 ]
 
 
-def pmf(law: WindowLaw, grid: Grid, k: int) -> dict[int, F]:
+def compute_pmf(law: WindowLaw, grid: Grid, k: int) -> dict[int, F]:
     """By the words of ``Window`` and ``WindowLaw``, in fractions."""
     found: dict[int, F] = {}
     pieces = [(law.first, law.share, 0)]
@@ -82,7 +82,7 @@ def stands_for(law: WindowLaw, grid: Grid, level: int) -> F:
 def test_tables_lead_to_exactly_the_law(law: WindowLaw, lower: int, upper: int) -> None:
     grid = Grid(F(1), lower, upper)
     for k in {lower, lower + 1, (lower + upper) // 2, upper - 1, upper}:
-        exact = {level: p for level, p in pmf(law, grid, k).items() if p}
+        exact = {level: p for level, p in compute_pmf(law, grid, k).items() if p}
         assert pmf_of_tables(law, grid, k) == exact
         assert sum(exact.values()) == 1
         assert sum(p * stands_for(law, grid, level) for level, p in exact.items()) == k
@@ -97,7 +97,7 @@ def test_drawn_levels_by_all_words(scripted) -> None:
             coin = np.full(1 << 16, eighth << 13, dtype="<u2").tobytes()
             drawn = respond(law, np.full(1 << 16, k), grid, scripted(ALL16, coin))
             counts += np.bincount(drawn, minlength=3)
-        exact = pmf(law, grid, k)
+        exact = compute_pmf(law, grid, k)
         assert counts.tolist() == [exact[level] * 8 * (1 << 16) for level in range(3)]
 
 

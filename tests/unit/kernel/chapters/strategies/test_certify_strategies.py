@@ -31,7 +31,7 @@ from dprelease.model import (
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
-def nested() -> Plan:
+def build_nested() -> Plan:
     """By g as it is, and by both of that and of h centred."""
     made = plans.release((("g",), None), (("g", "h"), None))
     g, h = (group.complete() for group in made.queries[1].groups)
@@ -40,10 +40,10 @@ def nested() -> Plan:
         [Term("g", ONE, groups=(0,))],
         [Term("h", Fraction(1, 16), groups=(0, 1)), Term("g", Fraction(1, 4), groups=(0,))],
     ]
-    return plans.combined(made, steps, terms)
+    return plans.combine(made, steps, terms)
 
 
-def filtered() -> Plan:
+def build_filtered() -> Plan:
     made = plans.release((("g",), "y > 3"), ((), "y > 3"))
     (g,) = (group.complete() for group in made.queries[0].groups)
     where = made.queries[0].where
@@ -55,49 +55,49 @@ def filtered() -> Plan:
         [Term("g", Fraction(1, 9), groups=(0,)), Term("n", Fraction(1, 3))],
         [Term("n", ONE)],
     ]
-    return plans.combined(made, steps, terms)
+    return plans.combine(made, steps, terms)
 
 
-def one_label() -> Plan:
+def plan_one_label() -> Plan:
     """A group with a label for everybody changes nothing."""
-    plan = plans.centred()
+    plan = plans.build_centred()
     whole = Group("m", ColumnType.STRING, ("x",), keys=("x",), other="x", null_label="x")
     assert is_group(whole)
     groups = (*plan.reads[1].query.groups, whole)
     return plans.read(plan, 1, {"groups": groups})
 
 
-def centred_along_one_label() -> Plan:
+def centre_along_one_label() -> Plan:
     """Of one label the centred cells are 0, so that nothing is counted by them."""
-    plan = one_label()
+    plan = plan_one_label()
     groups = plan.reads[1].query.groups
-    plan = plans.changed(plan, 1, {"groups": (groups[0].complete(), groups[1])})
-    return plans.term(plans.changed(plan, 1, axes=(CENTRED, CENTRED)), 1, 1, groups=(0, 1))
+    plan = plans.change_step(plan, 1, {"groups": (groups[0].complete(), groups[1])})
+    return plans.term(plans.change_step(plan, 1, axes=(CENTRED, CENTRED)), 1, 1, groups=(0, 1))
 
 
-def full_of_people() -> Plan:
+def plan_full_of_people() -> Plan:
     """Two rows of a unit may be in one cell."""
-    made = plans.full(people=True)
+    made = plans.plan_full(people=True)
     stated = replace(made.steps[0].sensitivity, l1=2, l2_squared=4, coordinates=2)
     noise = Noise(NoiseFamily.LAPLACE, Fraction(8))
-    return plans.changed(made, 0, sensitivity=stated, noise=noise)
+    return plans.change_step(made, 0, sensitivity=stated, noise=noise)
 
 
 RIGHT: dict[str, Callable[[], Plan]] = {
-    "centred": plans.centred,
-    "centred, a row replaced": lambda: plans.centred(adjacency="replace-one"),
-    "centred, rows of people": lambda: plans.centred(people=True),
-    "filters": plans.by_filters,
-    "conditions": plans.conditions,
-    "conditions in cells": lambda: plans.conditions("g"),
-    "conditions in all cells": lambda: plans.conditions("g", "k"),
-    "conditions on rows of people": lambda: plans.conditions(people=True),
-    "conditions on rows of people in cells": lambda: plans.conditions("h", people=True),
-    "the full table": plans.full,
-    "the full table of people": full_of_people,
-    "nested": nested,
-    "a filtered table": filtered,
-    "one label": one_label,
+    "centred": plans.build_centred,
+    "centred, a row replaced": lambda: plans.build_centred(adjacency="replace-one"),
+    "centred, rows of people": lambda: plans.build_centred(people=True),
+    "filters": plans.plan_by_filters,
+    "conditions": plans.plan_conditions,
+    "conditions in cells": lambda: plans.plan_conditions("g"),
+    "conditions in all cells": lambda: plans.plan_conditions("g", "k"),
+    "conditions on rows of people": lambda: plans.plan_conditions(people=True),
+    "conditions on rows of people in cells": lambda: plans.plan_conditions("h", people=True),
+    "the full table": plans.plan_full,
+    "the full table of people": plan_full_of_people,
+    "nested": build_nested,
+    "a filtered table": build_filtered,
+    "one label": plan_one_label,
 }
 
 
@@ -114,14 +114,14 @@ def test_less_noise_is_refused(name: str) -> None:
         if step.noise.parameter:
             less = replace(step.noise, parameter=step.noise.parameter * Fraction(999, 1000))
             with pytest.raises(Failure, match="it costs no more epsilon than it claims"):
-                certify(plans.changed(plan, at, noise=less))
+                certify(plans.change_step(plan, at, noise=less))
 
 
 def test_gaussian_noise_costs_by_the_squared_norm() -> None:
-    plan = plans.centred()
+    plan = plans.build_centred()
     gaussian = Noise(NoiseFamily.GAUSSIAN, Fraction(7200))
     loss = Loss(Fraction(1, 4), Fraction(1, 10**3), Fraction(72, 2 * 7200))
-    made = plans.changed(plan, 3, noise=gaussian, loss=loss)
+    made = plans.change_step(plan, 3, noise=gaussian, loss=loss)
     made = replace(
         made,
         loss=Loss(ONE, Fraction(1, 10**3)),
@@ -132,10 +132,10 @@ def test_gaussian_noise_costs_by_the_squared_norm() -> None:
     )
     assert certify(made).plan is made
     with pytest.raises(Failure, match="Gaussian noise costs no more rho than it claims"):
-        certify(plans.changed(made, 3, noise=replace(gaussian, parameter=Fraction(7199))))
+        certify(plans.change_step(made, 3, noise=replace(gaussian, parameter=Fraction(7199))))
 
 
-def refused(plan: Plan) -> str:
+def check_refused(plan: Plan) -> str:
     with pytest.raises(Failure) as failure:
         certify(plan)
     (complaint,) = failure.value.complaints
@@ -143,50 +143,60 @@ def refused(plan: Plan) -> str:
 
 
 ADD_UP = "the terms add up to the count of the query"
-FILTER, OTHER = (plans.conditions().reads[at].query.where for at in (1, 2))
-BY_H = plans.centred().reads[2].query.groups
+FILTER, OTHER = (plans.plan_conditions().reads[at].query.where for at in (1, 2))
+BY_H = plans.build_centred().reads[2].query.groups
 READABLE = "cells that are added up are released as they are"
 MATCHED = "the groups of terms are groups of the step and of the figures"
 
 
 def without_the_table_by_g() -> tuple[Term, ...]:
-    total, _, *others = plans.centred().reads[3].terms
+    total, _, *others = plans.build_centred().reads[3].terms
     return (total, *others)
 
 
 @pytest.mark.parametrize(
     ("plan", "sentence"),
     [
-        (lambda: plans.term(plans.centred(), 3, 1, factor=Fraction(1, 35)), ADD_UP),
-        (lambda: plans.term(plans.centred(), 3, 3, factor=Fraction(0)), ADD_UP),
-        (lambda: plans.read(plans.centred(), 3, terms=without_the_table_by_g()), ADD_UP),
-        (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms * 2), ADD_UP),
-        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), MATCHED),
-        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 0, 1)), MATCHED),
-        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 2)), MATCHED),
-        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, -1)), MATCHED),
-        (lambda: plans.term(plans.centred(), 3, 3, groups=(0,)), READABLE),
-        (lambda: plans.term(plans.full(), 0, 0, groups=(0,)), ADD_UP),
-        (lambda: plans.term(plans.full(), 1, 0, groups=(0, 1)), MATCHED),
-        (lambda: plans.term(plans.conditions(), 1, 0, row=1), ADD_UP),
-        (lambda: plans.term(plans.conditions(), 1, 1, factor=-HALF), ADD_UP),
-        (lambda: plans.term(plans.conditions("g"), 0, 0, factor=HALF), ADD_UP),
-        (lambda: plans.read(plans.conditions(), 0, {"where": FILTER}), ADD_UP),
+        (lambda: plans.term(plans.build_centred(), 3, 1, factor=Fraction(1, 35)), ADD_UP),
+        (lambda: plans.term(plans.build_centred(), 3, 3, factor=Fraction(0)), ADD_UP),
+        (lambda: plans.read(plans.build_centred(), 3, terms=without_the_table_by_g()), ADD_UP),
         (
             lambda: plans.read(
-                plans.read(plans.conditions(), 1, {"where": OTHER}), 2, {"where": FILTER}
+                plans.build_centred(), 3, terms=plans.build_centred().reads[3].terms * 2
             ),
             ADD_UP,
         ),
-        (lambda: plans.read(plans.full(), 3, {"groups": BY_H}), ADD_UP),
-        (lambda: plans.changed(plans.centred(), 1, axes=()), ADD_UP),
-        (centred_along_one_label, ADD_UP),
-        (lambda: plans.changed(plans.full(), 0, axes=(EACH, CENTRED)), ADD_UP),
-        (lambda: plans.changed(plans.full(), 0, axes=(EACH, basis((1, 0, 0)))), READABLE),
+        (
+            lambda: plans.read(
+                plans.build_centred(), 1, terms=plans.build_centred().reads[2].terms
+            ),
+            MATCHED,
+        ),
+        (lambda: plans.term(plans.build_centred(), 3, 3, groups=(0, 0, 1)), MATCHED),
+        (lambda: plans.term(plans.build_centred(), 3, 3, groups=(0, 2)), MATCHED),
+        (lambda: plans.term(plans.build_centred(), 3, 3, groups=(0, -1)), MATCHED),
+        (lambda: plans.term(plans.build_centred(), 3, 3, groups=(0,)), READABLE),
+        (lambda: plans.term(plans.plan_full(), 0, 0, groups=(0,)), ADD_UP),
+        (lambda: plans.term(plans.plan_full(), 1, 0, groups=(0, 1)), MATCHED),
+        (lambda: plans.term(plans.plan_conditions(), 1, 0, row=1), ADD_UP),
+        (lambda: plans.term(plans.plan_conditions(), 1, 1, factor=-HALF), ADD_UP),
+        (lambda: plans.term(plans.plan_conditions("g"), 0, 0, factor=HALF), ADD_UP),
+        (lambda: plans.read(plans.plan_conditions(), 0, {"where": FILTER}), ADD_UP),
+        (
+            lambda: plans.read(
+                plans.read(plans.plan_conditions(), 1, {"where": OTHER}), 2, {"where": FILTER}
+            ),
+            ADD_UP,
+        ),
+        (lambda: plans.read(plans.plan_full(), 3, {"groups": BY_H}), ADD_UP),
+        (lambda: plans.change_step(plans.build_centred(), 1, axes=()), ADD_UP),
+        (centre_along_one_label, ADD_UP),
+        (lambda: plans.change_step(plans.plan_full(), 0, axes=(EACH, CENTRED)), ADD_UP),
+        (lambda: plans.change_step(plans.plan_full(), 0, axes=(EACH, basis((1, 0, 0)))), READABLE),
     ],
 )
 def test_figures_of_other_counts_are_refused(plan: Callable[[], Plan], sentence: str) -> None:
-    message = refused(plan())
+    message = check_refused(plan())
     assert sentence in message
     assert 'the figures of "q' in message
 
@@ -223,34 +233,34 @@ def running(*row: Any) -> AxisMatrix:
     ],
 )
 def test_matrices_that_are_none_are_refused(axis: AxisMatrix) -> None:
-    message = refused(plans.changed(plans.centred(), 1, axes=(axis,)))
+    message = check_refused(plans.change_step(plans.build_centred(), 1, axes=(axis,)))
     assert "each matrix has integers for all labels of its axis" in message
 
 
 @pytest.mark.parametrize("row", [-1, 2, True, Fraction(1)])
 def test_terms_are_of_integers_that_are_released(row: Any) -> None:
-    message = refused(plans.term(plans.conditions(), 1, 0, row=row))
+    message = check_refused(plans.term(plans.plan_conditions(), 1, 0, row=row))
     assert "terms are integers that a strategy releases" in message
 
 
 def test_bounded_rows_are_the_same_in_all_terms_of_a_figure() -> None:
     """Which rows are kept of a unit depends on the filter that they pass."""
-    message = refused(plans.by_filters(people=True))
+    message = check_refused(plans.plan_by_filters(people=True))
     assert "terms count the same rows of a unit" in message
 
 
 @pytest.mark.parametrize("limits", [(2, 1, 2), (2, 2, 1), (4, 2, 2)])
 def test_units_bounded_by_cells_are_refused(limits: tuple[int, int, int]) -> None:
     """In the cells of a joined table they may have more rows than in the step's own."""
-    plan = plans.centred(people=True)
+    plan = plans.build_centred(people=True)
     privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
-    message = refused(replace(plan, release=replace(plan.release, privacy=privacy)))
-    assert "limited by their number alone" in message
+    message = check_refused(replace(plan, release=replace(plan.release, privacy=privacy)))
+    assert "only their number limits the rows of a unit" in message
 
 
 @pytest.mark.parametrize("limits", [(2, 2, 2), (2, 3, 5), (1, 1, 1), (5, 1, 1)])
 def test_units_bounded_by_their_rows_are_certified(limits: tuple[int, int, int]) -> None:
-    plan = plans.centred(people=True)
+    plan = plans.build_centred(people=True)
     privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
     bounded = replace(plan, release=replace(plan.release, privacy=privacy))
     assert certify(bounded).plan is bounded
