@@ -136,6 +136,10 @@ WORKLOADS = (
     Workload("tree 1, 50, 1,000", MU, {"s": 50, "t": 20}, [{}, {"levels": ["s", "t"]}], 3, 3**0.5),
     Workload("cumulative, 100 bins", MU, {"a": 100}, RUNNING, 1, 2.45),
     Workload("365 running totals", MU, {"a": 365}, RUNNING, 1, 2.90),
+    Workload("cumulative, 100 bins", PURE, {"a": 100}, RUNNING, 1, 6.7),
+    Workload("365 running totals", PURE, {"a": 365}, RUNNING, 1, 9.1),
+    Workload("1,000 running totals", PURE, {"a": 1000}, RUNNING, 1, 11.1),
+    Workload("365 running totals", DELTA, {"a": 365}, RUNNING, 1, 9.1),
     Workload(
         "12 queries, mixed", DELTA, {"a": 4, "b": 2, "c": 3}, MIXED, 8, None, share=Fraction(2, 3)
     ),

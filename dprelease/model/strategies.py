@@ -19,19 +19,22 @@ class AxisKind(StrEnum):
 
     EACH: the cell of each label as it is. CENTRED: of n labels n times the cell less the sum of
     all, so that these add up to 0. RUNNING: a lower triangular Toeplitz matrix, given by its first
-    column. BASIS: any integer matrix, given by its rows.
+    column. BASIS: any integer matrix, given by its rows. TREE: sums of so many labels in order, one
+    level after the other, given by the number of labels of a node of each level.
     """
 
     EACH = "each"
     CENTRED = "centred"
     RUNNING = "running"
     BASIS = "basis"
+    TREE = "tree"
 
 
 class AxisMatrix(Struct, frozen=True):
     """An integer matrix with a column for each label of an axis.
 
-    ``entries``: of RUNNING one row, the first column of the matrix; of BASIS the rows; else none.
+    ``entries``: of RUNNING one row, the first column of the matrix; of BASIS the rows; of
+    TREE one row, the widths of its levels; else none.
     """
 
     kind: AxisKind
@@ -39,6 +42,8 @@ class AxisMatrix(Struct, frozen=True):
 
     def count_outputs(self, labels: int) -> int:
         """Compute the number of integers released for so many labels."""
+        if self.kind is AxisKind.TREE:
+            return sum(-(-labels // width) for width in self.entries[0])
         return len(self.entries) if self.kind is AxisKind.BASIS else labels
 
 

@@ -33,7 +33,11 @@ from dprelease.privacy.composition import BASIC, compose_advanced
 
 
 def make_plan(
-    release: Release, *, margin: Fraction | None = accounting.MARGINS[0], jointly: bool = True
+    release: Release,
+    *,
+    margin: Fraction | None = accounting.MARGINS[0],
+    jointly: bool = True,
+    trees: bool = True,
 ) -> Plan:
     """Plan a release: choose the noise of every query and compose the loss of them all.
 
@@ -44,6 +48,7 @@ def make_plan(
         margin: Factor above 1 by which a numerically composed epsilon exceeds the computed one;
             None: compose numerically only if the spec's accounting is pld.
         jointly: Plan counts together where that errs less; if False, plan every query by itself.
+        trees: Release cumulative counts as trees where that errs less.
 
     Returns:
         The plan. Its composed loss is at most the declared total.
@@ -71,7 +76,7 @@ def make_plan(
     if remaining.accounting in {"zcdp", "pld"} and remaining.delta == 0:
         raise _build_composition_failure(release, total)
     try:
-        solution = choose_best_solution(release, remaining, jointly=jointly)
+        solution = choose_best_solution(release, remaining, jointly=jointly, trees=trees)
     except ValueError:
         raise _build_composition_failure(release, total) from None
     drafts = solution.drafts

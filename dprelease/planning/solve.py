@@ -31,7 +31,7 @@ from dprelease.planning.demanded_noise import (
 )
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
 from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
-from dprelease.planning.steps import Choices, Draft, switch_to_alternative
+from dprelease.planning.steps import Choices, Draft, iter_alternatives
 from dprelease.planning.strategy_choice import WORTH, plan_together
 from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
@@ -87,10 +87,13 @@ class Unmet(Failure):
         self.needed = needed
 
 
-def choose_best_solution(release: Release, total: Total, *, jointly: bool = True) -> Solution:
+def choose_best_solution(
+    release: Release, total: Total, *, jointly: bool = True, trees: bool = True
+) -> Solution:
     """Try sharing all, none and some of the targeted releases; return the least noisy plan.
 
-    Without ``jointly`` no counts are planned together, and no query is released in another way.
+    Without ``jointly`` no counts are planned together, and no query is released in another way;
+    without ``trees`` none as a tree.
     Raises Failure or ValueError if no attempt succeeds.
     """
     bases = build_unmerged_drafts(release)
@@ -100,7 +103,8 @@ def choose_best_solution(release: Release, total: Total, *, jointly: bool = True
         solution = solve(release, drafts, total)
         if not jointly:
             return solution
-        return _try_alternatives(release, _try_strategies(release, bases, solution, total), total)
+        solution = _try_strategies(release, bases, solution, total)
+        return _try_alternatives(release, solution, total, trees=trees)
     separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -119,15 +123,28 @@ def choose_best_solution(release: Release, total: Total, *, jointly: bool = True
     return min(solutions, key=lambda solution: solution.rank)
 
 
-def _try_alternatives(release: Release, solution: Solution, total: Total) -> Solution:
+def _try_alternatives(
+    release: Release, solution: Solution, total: Total, *, trees: bool
+) -> Solution:
     """Release queries by the alternatives of their statistics where that is worth it.
 
     The error of each such query is then at most ``WORTH`` times what it was, and that of no other
     query is above ``AS_GOOD`` times.
     """
-    drafts = list(map(switch_to_alternative, solution.drafts))
-    if all(map(is_, drafts, solution.drafts)):
-        return solution
+    alternatives = [list(iter_alternatives(draft, trees=trees)) for draft in solution.drafts]
+    for place in range(max(map(len, alternatives), default=0)):
+        drafts = [
+            others[place] if place < len(others) else draft
+            for draft, others in zip(solution.drafts, alternatives, strict=True)
+        ]
+        solution = _try_drafts(release, solution, drafts, total)
+    return solution
+
+
+def _try_drafts(
+    release: Release, solution: Solution, drafts: Sequence[Draft], total: Total
+) -> Solution:
+    """Replace drafts of a solution by these where each errs less by it, and no other one more."""
     before = solution.compute_errors()
     for _ in range(2):  # all of them; then those that err less by it
         if all(map(is_, drafts, solution.drafts)):

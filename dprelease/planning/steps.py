@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice
 from dprelease.mechanisms.mechanism_registry import Options, list_options
-from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
+from dprelease.model import Adjacency, AxisKind, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budgets import Demand
 from dprelease.privacy.strategy_sensitivity import bound_mixed_change
@@ -125,17 +126,20 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         )
 
 
-def switch_to_alternative(draft: Draft) -> Draft:
-    """Release the same figures by the alternative of the query's statistic.
+def iter_alternatives(draft: Draft, *, trees: bool) -> Iterator[Draft]:
+    """Iterate over other ways to release a draft's figures, which its statistic has.
 
-    Return the draft itself if there is none, or if the draft is free, selects keys or has an
-    accuracy target.
+    There are none if the draft is free, selects keys or has an accuracy target. Without ``trees``
+    no way is a tree.
     """
     if draft.free or draft.selects or draft.demand.targeted:
-        return draft
-    released = get_statistic(draft.query.statistic).define_alternative(draft.query)
-    if released is None:
-        return draft
+        return
+    for released in get_statistic(draft.query.statistic).define_alternatives(draft.query):
+        if trees or all(axis.kind is not AxisKind.TREE for axis in released.axes):
+            yield _switch_release(draft, released)
+
+
+def _switch_release(draft: Draft, released: Released) -> Draft:
     neighbours = draft.neighbours
     sizes = [len(group.labels) for group in draft.query.groups]
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE

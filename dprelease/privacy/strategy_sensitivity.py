@@ -9,6 +9,7 @@ of each matrix, so its L1 norm and its squared L2 norm are the products of those
   than each by itself (Xiao, He, Zhang and Kifer, "An Optimal and Scalable Matrix Mechanism for
   Noisy Marginals under Convex Loss Functions", arXiv 2305.08175, section 4).
 * RUNNING: the first column is the longest, as the others are its beginning, moved down.
+* TREE: 1 in one node of each level; so both norms are the number of levels.
 * BASIS: the longest column. Of two columns of the only such axis the difference is looked at for
   every pair, as long as these are few; else twice the longest column bounds it.
 
@@ -86,6 +87,9 @@ def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
         return 1, 1
     if axis.kind is AxisKind.CENTRED:
         return 2 * (size - 1), size * (size - 1)
+    if axis.kind is AxisKind.TREE:
+        (widths,) = axis.entries
+        return len(widths), len(widths)
     columns = (
         axis.entries if axis.kind is AxisKind.RUNNING else tuple(zip(*axis.entries, strict=True))
     )

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def plan_and_certify(
-    release: Release, *, jointly: bool = True, is_sealed: bool = False
+    release: Release, *, jointly: bool = True, trees: bool = True, is_sealed: bool = False
 ) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     Args:
         release: The checked spec.
         jointly: Plan queries together; see ``make_plan``.
+        trees: Release cumulative counts as trees; see ``make_plan``.
         is_sealed: The run is sealed; see ``certify``.
 
     Returns:
@@ -43,14 +44,15 @@ def plan_and_certify(
     # as for very little noise on many figures, a little more is claimed; at last the release is
     # planned by sums and zCDP: more noise, and certified like any other.
     for margin in MARGINS:
-        draft_plan = make_plan(release, margin=margin, jointly=jointly)
+        draft_plan = make_plan(release, margin=margin, jointly=jointly, trees=trees)
         try:
             return certify(draft_plan, is_sealed=is_sealed)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if draft_plan.method != PLD or last:
                 raise
-    return certify(make_plan(release, margin=None, jointly=jointly), is_sealed=is_sealed)
+    summed_plan = make_plan(release, margin=None, jointly=jointly, trees=trees)
+    return certify(summed_plan, is_sealed=is_sealed)
 
 
 CLOSE = Fraction(1, 10**5)
@@ -89,8 +91,8 @@ def plan_as_charged(
 def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
     """Iterate over this plan and those that earlier versions made."""
     # Version 0.2 took every share among all records, curves from wide bins, and the number of
-    # records as fixed; it planned fewer counts together. A fixed number of records is tried for
-    # sealed runs only.
+    # records as fixed; it planned fewer counts together, and had no trees. A fixed number of
+    # records is tried for sealed runs only.
     yield certified
     release = certified.plan.release
     queries = tuple(
@@ -106,6 +108,7 @@ def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterato
     for tried in releases:
         if tried is not release:
             yield plan_and_certify(tried, is_sealed=is_sealed)
+        yield plan_and_certify(tried, trees=False, is_sealed=is_sealed)
         yield plan_and_certify(tried, jointly=False, is_sealed=is_sealed)
 
 

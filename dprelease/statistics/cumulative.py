@@ -16,7 +16,8 @@ The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(
 in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole
 numbers. Half-widths are then those of the normal law, with the distance of at most 1 by which each
 discrete draw can be coupled with a normal one, ``intervals.noise_mixture``. Those of sums of
-single counts come of their own law, ``intervals.combined_noise``.
+single counts come of their own law, ``intervals.combined_noise``. With Laplace noise the counts may
+be released as a tree instead, ``shared.tree_sums``.
 
 *Quantiles.* Let S_j be the true number of records in the first j of n labels, and e_j the edge at
 their end. The quantile q lies at or above e_j if T_j = S_j - q S_n < 0, and at or below it
@@ -78,6 +79,7 @@ from dprelease.statistics.shared.statistic import (
     Statistic,
     list_quantile_endings,
 )
+from dprelease.statistics.shared.tree_sums import TreeSums, build_tree
 
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
@@ -114,18 +116,22 @@ class Cumulative(Statistic):
         """Define one integer for each cell: its number of records."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),))
 
-    def define_alternative(self, query: Query) -> Released | None:
-        """Define counts mixed along the order."""
+    def define_alternatives(self, query: Query) -> tuple[Released, ...]:
+        """Define counts mixed along the order for Gaussian noise, and a tree for Laplace noise."""
         labels = len(query.groups[-1].labels)
         if query.cells * labels > _MOST_PRODUCTS:
-            return None
-        axes = (*(EACH for _ in query.groups[1:]), build_matrix(labels))
-        return replace(self.define_release(query), unit=(Fraction(1, SCALE),), axes=axes)
+            return ()
+        single, by = self.define_release(query), (EACH,) * (len(query.groups) - 1)
+        unit, mixed = (Fraction(1, SCALE),), (*by, build_matrix(labels))
+        tree = build_tree(labels)
+        return (
+            replace(single, unit=unit, axes=mixed),
+            *(() if tree is None else (replace(single, axes=(*by, tree)),)),
+        )
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """Compute the mean over the rows."""
-        column = axes[-1].entries[0] if axes else ()
-        return RunningSums(len(query.groups[-1].labels), column).spread()
+        return choose_reader(len(query.groups[-1].labels), axes).spread()
 
     def describe_row(self, query: Query) -> Scalar:
         """Return a count: each row adds 1."""
@@ -133,11 +139,11 @@ class Cumulative(Statistic):
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the sums along the order, and the quantiles read from them."""
-        running = read_running_sums(step)
-        labels = running.labels
+        running = choose_reader(len(step.query.groups[-1].labels), step.axes)
+        labels, integers = running.labels, running.outputs
         sums = [
-            running.read(noisy[0][start : start + labels])
-            for start in range(0, len(noisy[0]), labels)
+            running.read(noisy[0][start : start + integers])
+            for start in range(0, len(noisy[0]), integers)
         ]
         halves = [
             running.compute_halfwidth(step.noise, count, 1 - interval)
@@ -156,16 +162,16 @@ class Cumulative(Statistic):
         return published
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """Describe the half-width of the last row, the largest."""
+        """Describe the largest half-width."""
         return sentence(
             "statistics.cumulative.error",
             error=number(self.compute_halfwidth(step, interval), up=True),
         )
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
-        """Compute the half-width of the last row; no row has a larger one."""
-        running = read_running_sums(step)
-        return Fraction(running.compute_halfwidth(step.noise, running.labels, 1 - interval))
+        """Compute the largest half-width of a row."""
+        running = choose_reader(len(step.query.groups[-1].labels), step.axes)
+        return Fraction(running.compute_largest_halfwidth(step.noise, 1 - interval))
 
 
 # --- running sums --------------------------------------------------------------------------------
@@ -188,6 +194,11 @@ class RunningSums(Struct, frozen=True):
 
     labels: int
     column: tuple[int, ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        """Number of noisy integers of a block."""
+        return self.labels
 
     def read(self, block: Sequence[int]) -> list[int]:
         """Compute the sums along the order from the noisy integers of the labels."""
@@ -220,6 +231,10 @@ class RunningSums(Struct, frozen=True):
         ) + Fraction(1, 2)
         return whole.numerator // whole.denominator
 
+    def compute_largest_halfwidth(self, noise: Noise, alpha: Fraction) -> int:
+        """Bound the noise of the last sum, the largest, but for a chance of alpha."""
+        return self.compute_halfwidth(noise, self.labels, alpha)
+
     def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
         """Bound the noise of the first ``count`` labels' sum less q times that of all."""
         if not self.column:
@@ -245,13 +260,14 @@ def _round_up_draws(draws: int) -> int:
     return -(-draws >> rough) << rough
 
 
-def read_running_sums(step: Step) -> RunningSums:
-    """Read from a step how its last group is released."""
-    labels = len(step.query.groups[-1].labels)
-    if not step.axes:
+def choose_reader(labels: int, axes: Sequence[AxisMatrix]) -> RunningSums | TreeSums:
+    """Choose the reader of the sums over so many labels, by how the last axis is released."""
+    if not axes:
         return RunningSums(labels)
-    (column,) = step.axes[-1].entries
-    return RunningSums(labels, column)
+    (entries,) = axes[-1].entries
+    if axes[-1].kind is AxisKind.TREE:
+        return TreeSums(labels, entries)
+    return RunningSums(labels, entries)
 
 
 @lru_cache(maxsize=16)
@@ -319,8 +335,9 @@ def _build_quantile_columns(
     step: Step, sums: Sequence[Sequence[int]], q: Fraction, ending: str, interval: Fraction
 ) -> list[OutputColumn]:
     """Publish a quantile of each block of rows in all of its rows."""
-    running, query = read_running_sums(step), step.query
-    labels, group = running.labels, query.groups[-1]
+    query, group = step.query, step.query.groups[-1]
+    running = choose_reader(len(group.labels), step.axes)
+    labels = running.labels
     halves = [
         running.balance_half(step.noise, count, q, 1 - interval) for count in range(1, labels)
     ]

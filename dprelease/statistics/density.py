@@ -117,11 +117,11 @@ class Density(Statistic):
         axes = self.define_release(query).axes
         return bound_mixed_change(neighbours.contribution, sizes, axes, replaced=replaced)
 
-    def define_alternative(self, query: Query) -> Released | None:
-        """Define sums of waves, if the spec leaves the mechanism open."""
-        return (
-            self._define_mixed_release(query, gaussian=True) if query.mechanism == "auto" else None
-        )
+    def define_alternatives(self, query: Query) -> tuple[Released, ...]:
+        """Define sums of waves for Gaussian noise, if the spec leaves the mechanism open."""
+        if query.mechanism != "auto":
+            return ()
+        return (self._define_mixed_release(query, gaussian=True),)
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """Compute the mean square, over the points, of the factors of the curve."""

@@ -48,6 +48,8 @@ Change = tuple[int, ...]
 RUNNING = AxisMatrix(AxisKind.RUNNING, ((8, 4, 3, 2),))
 RISING = AxisMatrix(AxisKind.RUNNING, ((1, -2, 5),))
 TREE = AxisMatrix(AxisKind.BASIS, ((3, 3, 3), (4, 0, 0), (0, -4, 1)))
+PAIRS = AxisMatrix(AxisKind.TREE, ((1, 2),))
+ROOTED = AxisMatrix(AxisKind.TREE, ((1, 2, 4),))
 HALVES = AxisMatrix(AxisKind.BASIS, ((1, 1, 0, 0), (0, 0, 2, 2)))
 
 
@@ -199,6 +201,13 @@ MIXED: dict[str, tuple[tuple[int, ...], tuple[AxisMatrix, ...]]] = {
     "running that rises": ((3,), (RISING,)),
     "running by each": ((2, 4), (EACH, RUNNING)),
     "running by centred": ((3, 3), (CENTRED, RISING)),
+    "tree": ((4,), (PAIRS,)),
+    "tree with a node for all labels": ((4,), (ROOTED,)),
+    "tree with a node for more labels than there are": ((3,), (ROOTED,)),
+    "tree with an uneven end": ((5,), (PAIRS,)),
+    "tree of one label": ((1,), (PAIRS,)),
+    "tree by each": ((2, 3), (EACH, PAIRS)),
+    "tree by centred": ((3, 3), (CENTRED, PAIRS)),
     "basis": ((3,), (TREE,)),
     "basis with fewer rows": ((4,), (HALVES,)),
     "basis by centred": ((3, 2), (TREE, CENTRED)),
@@ -272,6 +281,8 @@ AXES: list[tuple[int, AxisMatrix]] = [
     *((size, axis) for size in (1, 2, 3, 4) for axis in (EACH, CENTRED)),
     *((size, AxisMatrix(AxisKind.RUNNING, ((3, -1, 2, 1)[:size],))) for size in (1, 2, 3, 4)),
     *((size, AxisMatrix(AxisKind.RUNNING, ((4, 2, 1, 1)[:size],))) for size in (2, 4)),
+    *((size, ROOTED) for size in (1, 2, 3, 4)),
+    (4, PAIRS),
     (2, AxisMatrix(AxisKind.BASIS, ((1, 1), (1, -1), (0, 3)))),
     (4, HALVES),
 ]

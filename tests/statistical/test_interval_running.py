@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from planned_figures import FAMILIES, LEVELS, all_draws, get_law, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
-from dprelease.statistics.cumulative import RunningSums, build_matrix, find_place, read_running_sums
+from dprelease.statistics.cumulative import RunningSums, build_matrix, choose_reader, find_place
+from dprelease.statistics.shared.tree_sums import TreeSums
 from dprelease.statistics.statistic_registry import get_statistic
 
 EDGES = ("0", "1", "3", "7", "8", "20")
@@ -136,12 +137,9 @@ def build_matrix_values(labels: int) -> Any:
 
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40))
 def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
-    released = (
-        build_matrix_values(len(true)).astype(object) @ np.array(true, dtype=object)
-    ).tolist()
-    sums = read_running_sums(
-        mix_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False)
-    )
+    cells = np.array(true, dtype=object)
+    released = (build_matrix_values(len(true)).astype(object) @ cells).tolist()
+    sums = choose_reader(len(true), (build_matrix(len(true)),))
     assert sums.read(released) == np.cumsum(np.array(true, dtype=object)).tolist()
 
 
@@ -180,6 +178,28 @@ def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction) ->
             np.array(made[f"{name}_{end}"][::labels], dtype=int) for end in ("low", "high")
         )
         assert ((low <= own) & (own <= high)).mean() >= float(level) - spare
+
+
+# --- counts that are released as a tree -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_intervals_of_a_tree_cover(family: NoiseFamily, level: Fraction) -> None:
+    """By the law of all draws together, of few labels and little noise."""
+    reader, noise = TreeSums(3, (1, 2)), Noise(family, Fraction(3, 5))
+    draws, chances = all_draws(noise, reader.outputs, 1e-4)
+    # Weights are thirds and halves: six times each is a whole number.
+    units = [reader.read([6 * (row == place) for row in range(5)]) for place in range(5)]
+    totals = (np.stack(draws, axis=1) @ np.array(units) + 3) // 6
+    for count in range(1, 4):
+        half = reader.compute_halfwidth(noise, count, 1 - level)
+        assert chances[abs(totals[:, count - 1]) <= half].sum() >= float(level) - 1e-3
+    for q in QUANTILES:
+        for count in (1, 2):
+            half = reader.balance_half(noise, count, q, 1 - level)
+            balance = abs(totals[:, count - 1] - float(q) * totals[:, 2])
+            assert chances[balance <= float(half) + 1e-9].sum() >= float(level) - 1e-3
 
 
 def test_only_gaussian_noise_has_intervals_of_mixed_counts() -> None:

@@ -381,16 +381,16 @@ class Statistic(ABC):
             Measures, transform and units of the release.
         """
 
-    def define_alternative(self, query: Query) -> Released | None:
-        """Define another release of the same, if it may have a smaller error with Gaussian noise.
+    def define_alternatives(self, query: Query) -> tuple[Released, ...]:
+        """Define other releases of the same, which may err less with some noise.
 
         Args:
             query: A query of this statistic.
 
         Returns:
-            The other release; None if there is none.
+            The other releases, in the order in which they are tried.
         """
-        return None
+        return ()
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """Compute the mean variance of the figures.

@@ -71,9 +71,8 @@ def test_with_concentrated_losses_they_err_as_little_as_they_can(
 @pytest.mark.parametrize(
     ("privacy", "query", "rows"),
     [
-        ({"epsilon": 1}, {}, 365),
-        (DELTA, {}, 20),
-        (DELTA, {"mechanism": "laplace"}, 365),
+        ({"epsilon": 1}, {}, 8),
+        (DELTA, {}, 8),
         (DELTA, {"accuracy": {"within": 100}}, 365),
         (MU, {}, 1),
     ],
@@ -85,15 +84,39 @@ def test_single_counts_are_released_where_that_errs_less(
     assert build_step(plan).axes == ()
 
 
+@pytest.mark.parametrize(
+    ("privacy", "query"),
+    [
+        ({"epsilon": 1}, {}),
+        (DELTA, {}),
+        (DELTA, {"mechanism": "laplace"}),
+        ({"epsilon": 3, "delta": Fraction(1, 10)}, {"epsilon": Fraction(1)}),
+    ],
+)
+@pytest.mark.parametrize("by", [(), ("g",)])
+@pytest.mark.parametrize(("rows", "most"), [(20, 4.3), (100, 6.6), (365, 9.0)])
+def test_with_pure_losses_they_are_read_from_a_tree(
+    rows: int, most: float, by: tuple[str, ...], privacy: dict[str, Any], query: dict[str, Any]
+) -> None:
+    plan = make_plan(load_release(rows, privacy, RUNNING | query | {"by": list(by)}))
+    certify(plan)
+    (step,) = plan.steps
+    assert [axis.kind for axis in step.axes] == [AxisKind.EACH] * len(by) + [AxisKind.TREE]
+    assert step.noise.family is NoiseFamily.LAPLACE
+    assert rmse(step) <= most
+
+
 @pytest.mark.parametrize("more", [{}, {"adjacency": "replace-one"}, PEOPLE])
-@pytest.mark.parametrize("budget", [MU, DELTA])
+@pytest.mark.parametrize(
+    ("budget", "family"), [(MU, NoiseFamily.GAUSSIAN), ({"epsilon": 1}, NoiseFamily.LAPLACE)]
+)
 def test_they_are_certified_for_all_neighbours(
-    more: dict[str, Any], budget: dict[str, Any]
+    more: dict[str, Any], budget: dict[str, Any], family: NoiseFamily
 ) -> None:
     plan = make_plan(load_release(200, budget | more))
     certify(plan)
     assert build_step(plan).axes
-    assert build_step(plan).noise.family is NoiseFamily.GAUSSIAN
+    assert build_step(plan).noise.family is family
 
 
 def test_no_other_figure_errs_more_by_it() -> None:
@@ -136,6 +159,29 @@ def test_another_matrix_than_the_loss_is_of_is_refused(column: tuple[int, ...]) 
     tampered = replace(step, axes=(AxisMatrix(AxisKind.RUNNING, (column,)),))
     with pytest.raises(Failure, match="E70"):
         certify(replace(plan, steps=(tampered,)))
+
+
+@pytest.mark.parametrize("widths", [(1, 3, 9, 18), (3, 9), (1, 3, 8)])
+def test_another_tree_than_the_loss_is_of_is_refused(widths: tuple[int, ...]) -> None:
+    plan = make_plan(load_release(40, {"epsilon": 1}))
+    (step,) = plan.steps
+    certify(plan)
+    assert len(step.axes[0].entries[0]) == 2
+    tampered = replace(step, axes=(AxisMatrix(AxisKind.TREE, (widths,)),))
+    with pytest.raises(Failure, match="E70"):
+        certify(replace(plan, steps=(tampered,)))
+
+
+def test_without_noise_figures_of_a_tree_are_those_of_the_data(tmp_path: Path) -> None:
+    values = [7 * place % 40 for place in range(100)]
+    (tmp_path / "t.csv").write_text("x,g\n" + "".join(f"{value},a\n" for value in values))
+    spec = spec_of(40, {"epsilon": 10_000}, RUNNING | {"q": [0.5]})
+    spec["data"]["path"], spec["output"]["path"] = str(tmp_path / "t.csv"), str(tmp_path / "out")
+    spec["ledger"] = {"path": str(tmp_path / "ledger.sqlite")}
+    assert build_step(make_plan(load(spec))).axes[0].kind is AxisKind.TREE
+    table = dprelease.run(spec).tables["by_x"].to_pydict()
+    assert table["c"] == [sum(value < edge for value in values) for edge in range(1, 41)]
+    assert set(table["c_q50_low"]) | set(table["c_q50_high"]) == {19, 20}
 
 
 def test_without_noise_the_figures_are_those_of_the_data(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
 from dprelease.kernel.core.certify import CertifiedPlan
 from dprelease.kernel.core.entropy import SystemEntropy
+from dprelease.model import AxisKind
 from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stages
 from dprelease.release.run import release_plan
@@ -86,6 +87,31 @@ def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delt
     before = plan_and_certify(release, jointly=False)
     assert before.plan.steps != plan_and_certify(release).plan.steps
     assert not run_again(release, before).plan.alone
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_cumulative_counts_without_a_tree_are_published_again(tmp_path: Path, delta: float) -> None:
+    """Version 0.2 released them as single numbers, or mixed along the whole order."""
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": delta},
+        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        "columns": {"x": {"type": "integer", "bins": list(range(401))}},
+        "query": [{"name": "c", "statistic": "cumulative", "column": "x"}],
+        "output": {"path": str(tmp_path / "out")},
+    }
+    release = dprelease.load(spec)
+    before = plan_and_certify(release, trees=False)
+    (step,) = plan_and_certify(release).plan.steps
+    assert step.axes[0].kind is AxisKind.TREE
+    kinds = [axis.kind for axis in before.plan.steps[0].axes]
+    assert kinds == ([AxisKind.RUNNING] if delta else [])
+    again = run_again(release, before)
+    assert again.plan.steps == before.plan.steps
+    assert not again.charged
 
 
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:

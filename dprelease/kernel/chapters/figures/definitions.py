@@ -42,7 +42,10 @@ from dprelease.model import (
 SQUARED = ("variance", "stddev")
 RANKS = ("quantile", "median", "min", "max")
 NAMES = ("mode", "top_k")
-ALONG_AXES = {"cumulative": AxisKind.RUNNING, "density": AxisKind.BASIS}
+ALONG_AXES = {
+    "cumulative": (AxisKind.RUNNING, AxisKind.TREE),
+    "density": (AxisKind.BASIS,),
+}
 OF_LAST_GROUPS = ("histogram", *ALONG_AXES)
 """Statistics whose last groups are their own columns."""
 FIXED = {
@@ -399,10 +402,12 @@ def _is_mixed_along_own_axes(step: Step) -> bool:
     query = step.query
     if not step.axes:
         return query.statistic != "density"
-    kind = ALONG_AXES.get(query.statistic)
     own = len(query.curve) if query.statistic == "density" else 1
     kinds = [axis.kind for axis in step.axes]
-    if kind is None or kinds != [*(AxisKind.EACH,) * (len(kinds) - own), *(kind,) * own]:
+    if all(
+        kinds != [*(AxisKind.EACH,) * (len(kinds) - own), *(kind,) * own]
+        for kind in ALONG_AXES.get(query.statistic, ())
+    ):
         return False
     return all(
         any(column) for axis in step.axes[-own:] for column in zip(*axis.entries, strict=True)

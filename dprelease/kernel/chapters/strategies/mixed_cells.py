@@ -33,6 +33,11 @@ def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
     if axis.kind is AxisKind.CENTRED:
         centred: Cells = size * cells - cells.sum(axis=0)
         return centred
+    if axis.kind is AxisKind.TREE:
+        (widths,) = axis.entries
+        sums = [np.add.reduceat(cells, range(0, size, width), axis=0) for width in widths]
+        levels: Cells = np.concatenate(sums)
+        return levels
     rows = list(axis.entries)
     if any(len(row) != size for row in rows):
         raise ValueError("a matrix that does not fit its axis mixes no cells")

@@ -16,6 +16,8 @@ often which pair occurs in each part, its *tally*, and to multiply tallies.
 - RUNNING: the columns p and p+d hold the pairs of the columns 0 and d without the last p of them.
   Fewer pairs do no more, so p = 0 is the worst.
 - BASIS: every two columns.
+- TREE: (1, 1) on each level where both labels are in one node, (1, 0) and (0, 1) on the others.
+  They are in one at least on levels that have a single node, and on all if the label is the same.
 
 Of the last two kinds one axis at most is counted so, and only while it takes ``MOST_PAIRS`` pairs;
 else the triangle inequality bounds c_p - c_q by twice the largest column, in squares by four times.
@@ -115,6 +117,8 @@ def _bound_column(axis: AxisMatrix, labels: int) -> Norms:
         return Norms(1, 1)
     if axis.kind is AxisKind.CENTRED:
         return _compute_norms(_tally_centred(labels, differ=False), alone=True)
+    if axis.kind is AxisKind.TREE:
+        return _compute_norms(_tally_tree(axis, len(axis.entries[0])), alone=True)
     columns = axis.entries if axis.kind is AxisKind.RUNNING else zip(*axis.entries, strict=True)
     return reduce(
         _join_norms, (Norms(sum(map(abs, c)), sum(entry * entry for entry in c)) for c in columns)
@@ -126,7 +130,7 @@ def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> No
     several = any(axis.kind is AxisKind.EACH and labels > 1 for axis, labels in parts)
     disjoint = Norms(2 * column.l1, 2 * column.l2_squared) if several else Norms(0, 0)
     sizes = Counter(labels for axis, labels in parts if axis.kind is AxisKind.CENTRED)
-    others = [part for part in parts if part[0].kind in {AxisKind.RUNNING, AxisKind.BASIS}]
+    others = [part for part in parts if part[0].kind not in {AxisKind.EACH, AxisKind.CENTRED}]
     pairs = 5 ** sizes.total() * prod(_estimate_pairs(*part) for part in others)
     if len(others) > 1 or pairs > MOST_PAIRS:
         return Norms(2 * column.l1, 4 * column.l2_squared)
@@ -155,6 +159,8 @@ def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> No
 
 def _estimate_pairs(axis: AxisMatrix, labels: int) -> int:
     """About how many pairs of entries ``_iter_tallies`` counts."""
+    if axis.kind is AxisKind.TREE:
+        return 3 * (len(axis.entries[0]) + 1)
     return labels * (labels + 1) // 2 * (len(axis.entries) if axis.kind is AxisKind.BASIS else 1)
 
 
@@ -172,10 +178,20 @@ def _iter_tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
         (column,) = axis.entries
         for distance in range(labels):
             yield Counter(zip(column, (0,) * distance + column, strict=False))
+    elif axis.kind is AxisKind.TREE:
+        (widths,) = axis.entries
+        for shared in range(sum(width >= labels for width in widths), len(widths) + 1):
+            yield _tally_tree(axis, shared)
     else:
         columns = list(zip(*axis.entries, strict=True))
         for first, second in combinations_with_replacement(columns, 2):
             yield Counter(zip(first, second, strict=True))
+
+
+def _tally_tree(axis: AxisMatrix, shared: int) -> Tally:
+    """Tally the pairs of two labels that are in one node on so many levels."""
+    apart = len(axis.entries[0]) - shared
+    return Counter({(1, 1): shared, (1, 0): apart, (0, 1): apart})
 
 
 def _multiply_tallies(left: Tally, right: Tally) -> Tally:

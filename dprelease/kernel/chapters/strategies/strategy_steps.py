@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -162,10 +163,21 @@ def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
     rows = axis.entries
     if axis.kind in {AxisKind.EACH, AxisKind.CENTRED}:
         return rows == ()
+    if axis.kind is AxisKind.TREE:
+        return len(rows) == 1 and _is_nested(rows[0])
     whole = all(len(row) == labels and all(type(entry) is int for entry in row) for row in rows)
     if axis.kind is AxisKind.RUNNING:
         return whole and len(rows) == 1 and rows[0][0] > 0
     return whole and axis.kind is AxisKind.BASIS and len(rows) > 0
+
+
+def _is_nested(widths: tuple[int, ...]) -> bool:
+    """Tell whether nodes of a tree are labels, and then whole nodes of the level before."""
+    return (
+        all(type(width) is int for width in widths)
+        and widths[:1] == (1,)
+        and all(width > before and width % before == 0 for before, width in pairwise(widths))
+    )
 
 
 MIXED: Rules[Step] = (

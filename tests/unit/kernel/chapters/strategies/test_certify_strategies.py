@@ -209,6 +209,10 @@ def running(*row: Any) -> AxisMatrix:
     return AxisMatrix(AxisKind.RUNNING, (row,))
 
 
+def tree(*widths: Any) -> AxisMatrix:
+    return AxisMatrix(AxisKind.TREE, (widths,))
+
+
 @pytest.mark.parametrize(
     "axis",
     [
@@ -227,6 +231,17 @@ def running(*row: Any) -> AxisMatrix:
         basis((1, 2, 3), (1, 2)),
         basis((1, 2, False)),
         basis((1, 2, 0.5)),
+        tree(),
+        tree(2, 4),
+        tree(1, 1),
+        tree(1, 2, 3),
+        tree(1, 4, 2),
+        tree(1, 0),
+        tree(1, -2),
+        tree(True, 2),
+        tree(1, 2.0),
+        AxisMatrix(AxisKind.TREE),
+        AxisMatrix(AxisKind.TREE, ((1, 2), (1, 2))),
         AxisMatrix(AxisKind.CENTRED, ((1, 2, 3),)),
         AxisMatrix(AxisKind.EACH, ((1, 0, 0),)),
         AxisMatrix("each"[::-1], ((1, 0, 0),)),  # type: ignore[arg-type]

@@ -24,6 +24,10 @@ def entry(axis: AxisMatrix, size: int, row: int, column: int) -> int:
         return size * (row == column) - 1
     if axis.kind is AxisKind.RUNNING:
         return axis.entries[0][row - column] if row >= column else 0
+    if axis.kind is AxisKind.TREE:
+        (widths,) = axis.entries
+        nodes = [(width, at) for width in widths for at in range(-(-size // width))]
+        return int(column // nodes[row][0] == nodes[row][1])
     return axis.entries[row][column]
 
 
@@ -37,7 +41,10 @@ def tables(draw: st.DrawFn) -> tuple[list[int], list[int], list[AxisMatrix]]:
         running = row.map(lambda entries: AxisMatrix(AxisKind.RUNNING, (entries,)))
         rows = st.lists(row, min_size=1, max_size=3)
         basis = rows.map(lambda entries: AxisMatrix(AxisKind.BASIS, tuple(entries)))
-        axes.append(draw(st.one_of(st.just(EACH), st.just(CENTRED), running, basis)))
+        tree = st.sampled_from([(1,), (1, 2), (1, 3), (1, 2, 4), (1, 8)]).map(
+            lambda widths: AxisMatrix(AxisKind.TREE, (widths,))
+        )
+        axes.append(draw(st.one_of(st.just(EACH), st.just(CENTRED), running, basis, tree)))
     cells = draw(st.lists(st.integers(0, LARGE), min_size=prod(sizes), max_size=prod(sizes)))
     return cells, sizes, axes
 
