@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -34,12 +34,11 @@ from dprelease.model import (
 )
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals import combined_figure
-from dprelease.postprocess.intervals.combined_noise import Part
+from dprelease.postprocess.intervals.combined_noise import Part, compute_combined_halfwidth
 from dprelease.postprocess.intervals.combined_noise import combine_parts as joined
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals
-from dprelease.postprocess.intervals.noise_mixture import bound_mixed_halfwidth
 from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.postprocess.intervals.screened_counts import CHANCE, compute_screened_halfwidth
 from dprelease.statistics.quantile import bound_rank_error
@@ -154,8 +153,7 @@ def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
         return combined_figure.collect_noise(read, plan)
     step = plan.step(read)
     if read.reading is Reading.LINEAR:
-        cells = _count_added_cells(read, step)
-        return joined(Part(step.noise, factor, cells) for factor in read.factors)
+        return _join_draws(read, step)
     if not get_statistic(read.query.statistic).one_number:
         return None
     return joined([Part(step.noise, _build_view(read, step).unit[0], 1)])
@@ -404,27 +402,22 @@ def _find_threshold(step: Step) -> int:
 
 def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) -> int:
     """Compute the half-width in units of the last published decimal."""
-    factors = [abs(factor) for factor in read.factors if factor]
-    half: Fraction
-    cells = _count_added_cells(read, step)
     if read.screened:
+        factors = [abs(factor) for factor in read.factors if factor]
         half = factors[0] * compute_screened_halfwidth(
             step.noise, len(factors) - 1, _find_threshold(step), interval
         )
-    elif len(set(factors)) == 1:
-        half = factors[0] * sum_halfwidth(step.noise, len(factors) * cells, 1 - interval)
-    elif cells > 1:
-        raise ValueError("cells are added up of integers that count alike")
     else:
-        half = bound_mixed_halfwidth(step.noise, factors, interval)
+        half = compute_combined_halfwidth(_join_draws(read, step), 1 - interval)
     # Rounding to nearest suffices: a true figure has no more decimals than the published one.
     whole: int = math.floor(half * 10**places + Fraction(1, 2))
     return whole
 
 
-def _count_added_cells(read: Read, step: Step) -> int:
-    """Count the cells of the step that add up to one cell of the query."""
-    return prod(len(step.query.groups[place].labels) for place in read.merged)
+def _join_draws(read: Read, step: Step) -> tuple[Part, ...]:
+    """Join the draws that enter a cell: those of all cells of the step that add up to it."""
+    cells = prod(len(step.query.groups[place].labels) for place in read.merged)
+    return joined(Part(step.noise, factor, cells) for factor in read.factors)
 
 
 def _merge_labels(row: Integers, read: Read, step: Step) -> Integers:

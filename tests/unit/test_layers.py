@@ -132,6 +132,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.distributions",
         "dprelease.local.randomizers.window_response",
         "dprelease.local.store",
+        "dprelease.postprocess.intervals.combined_noise",
         "dprelease.reports.model",
         "dprelease.reports.text",
     ),

@@ -16,10 +16,11 @@ from math import floor, sqrt
 
 from msgspec import Struct
 
-from dprelease.kernel.distributions.laws import compute_noise_variance, sum_halfwidth
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.local.randomizers.window_response import list_parts
 from dprelease.model import Noise, NoiseFamily
 from dprelease.model.record_tables import LaplaceLaw, Window, WindowLaw
+from dprelease.postprocess.intervals.combined_noise import Part, compute_combined_halfwidth
 
 LEAST_TAIL = 1e-300
 _STEPS = 100
@@ -147,7 +148,7 @@ def approximate_laplace_halfwidth(law: LaplaceLaw, rows: int, interval: Fraction
     """
     noise = Noise(NoiseFamily.LAPLACE, law.scale)
     if rows <= FEW:
-        return float(sum_halfwidth(noise, rows, 1 - interval))
+        return float(compute_combined_halfwidth((Part(noise, Fraction(1), rows),), 1 - interval))
     z, spread = compute_quantile(interval), compute_noise_variance(noise)
     kurtosis = 3 + 1 / spread if spread else 0.0
     fourth = max(z**3 - 3 * z, 0.0) / 24

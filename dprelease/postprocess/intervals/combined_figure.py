@@ -94,13 +94,14 @@ def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
         interval: The level of the interval.
 
     Returns:
-        The half-width, rounded up to the published decimals.
+        The half-width, a multiple of the last published decimal.
     """
     places = read.decimals
     half = compute_combined_halfwidth(collect_noise(read, plan), 1 - interval)
     if _find_denominator(read, plan) > 1 and 10**places % _find_denominator(read, plan):
         half += _count_roundings(read) * Fraction(1, 2 * 10**places)
-    return Fraction(math.ceil(half * 10**places), 10**places)
+    # Figures and true numbers are multiples of the last decimal, and so is what lies between them.
+    return Fraction(math.floor(half * 10**places), 10**places)
 
 
 def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:

@@ -20,6 +20,8 @@ probability G n(jG - y), n the normal density of standard deviation d = 3 G. By 
 these add up to 1, and the characteristic function of W is that of Y times exp(-d^2 t^2/2), both up
 to exp(-pi^2 9/2) < 1e-19. As P(|W - Y| > 7d) < 1e-11, P(|Y| > h + 7d) <= P(|W| > h) + 1e-11.
 
+A single draw has its exact half-width, ``kernel.distributions.laws``.
+
 Floats: the tail must be lower by 1e-9, which covers the reach, the smoothing and the rounding of
 the transform; half-widths are rounded up by 1e-9 of their size. For probabilities below 1e-7
 Chernoff's bound replaces the transform, P(|Y| > h) <= 2 M(u) exp(-u h), with
@@ -38,6 +40,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import Noise, NoiseFamily
 
 if TYPE_CHECKING:
@@ -105,6 +108,8 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
         raise ValueError("only noise of numbers is combined")
     if alpha >= 1 or not parts:
         return Fraction(0)
+    if len(parts) == 1 and parts[0].draws == 1:
+        return find_halfwidth(parts[0].noise, alpha) * parts[0].weight
     # Scaled by about the largest deviation, so that floats neither overflow nor vanish.
     unit = Fraction(2) ** round(max(map(_estimate_size, parts)))
     scaled = [

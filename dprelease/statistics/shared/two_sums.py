@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from math import floor
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,11 @@ from msgspec import Struct
 
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.sentences import Text, sentence
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
 from dprelease.postprocess.intervals.estimate_columns import (
     Layout,
     clip_intervals,
@@ -41,7 +47,6 @@ from dprelease.statistics.shared.statistic import (
     Statistic,
     build_quantity,
     build_weight,
-    compute_noise_halfwidth,
     weight_step,
 )
 from dprelease.statistics.shared.survey_weights import apply_weight
@@ -174,7 +179,8 @@ def count_columns(
     # The number is the sum of a cell's noisy integers over width, rounded, and its error that of
     # the sum of their draws, over width; of weighted records both are in steps of their weights.
     totals = reduce(add, (pack_lanes(row, width) for row in noisy))
-    half = (2 * compute_noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
+    noise = combine_parts([Part(step.noise, Fraction(1, width), draws)])
+    half = floor(compute_combined_halfwidth(noise, 1 - interval) + Fraction(1, 2))
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
     return build_count_columns(
         step, counts, half, interval, sentence(meaning, name=step.query.name)

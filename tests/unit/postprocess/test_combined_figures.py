@@ -168,9 +168,11 @@ def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
         assert len(figures) == read.query.cells
         off = max(abs(figure - exact[place]) for place, figure in figures.items())
         noise = compute_combined_halfwidth(collect_noise(read, plan), 1 - LEVEL)
-        assert half >= noise + off
+        # What lies between a figure and the truth is a multiple of the last decimal.
+        decimal = F(1, 10**read.decimals)
+        assert half >= (noise + off) // decimal * decimal
         assert half == compute_halfwidth(read, plan, LEVEL)
-        assert half <= noise + F(1, 20) * noise + F(1, 10**read.decimals)
+        assert half <= noise + F(1, 20) * noise + decimal
         assert off**2 <= F(1, 10**4) * compute_combined_variance(read, plan)
 
 
