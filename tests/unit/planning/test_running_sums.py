@@ -103,7 +103,7 @@ def test_with_pure_losses_they_are_read_from_a_tree(
     (step,) = plan.steps
     assert [axis.kind for axis in step.axes] == [AxisKind.EACH] * len(by) + [AxisKind.TREE]
     assert step.noise.family is NoiseFamily.LAPLACE
-    assert rmse(step) <= most
+    assert compute_rmse(step) <= most
 
 
 @pytest.mark.parametrize("more", [{}, {"adjacency": "replace-one"}, PEOPLE])
@@ -175,7 +175,7 @@ def test_another_tree_than_the_loss_is_of_is_refused(widths: tuple[int, ...]) ->
 def test_without_noise_figures_of_a_tree_are_those_of_the_data(tmp_path: Path) -> None:
     values = [7 * place % 40 for place in range(100)]
     (tmp_path / "t.csv").write_text("x,g\n" + "".join(f"{value},a\n" for value in values))
-    spec = spec_of(40, {"epsilon": 10_000}, RUNNING | {"q": [0.5]})
+    spec = build_spec(40, {"epsilon": 10_000}, RUNNING | {"q": [0.5]})
     spec["data"]["path"], spec["output"]["path"] = str(tmp_path / "t.csv"), str(tmp_path / "out")
     spec["ledger"] = {"path": str(tmp_path / "ledger.sqlite")}
     assert build_step(make_plan(load(spec))).axes[0].kind is AxisKind.TREE

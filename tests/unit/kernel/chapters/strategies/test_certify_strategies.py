@@ -209,7 +209,7 @@ def running(*row: Any) -> AxisMatrix:
     return AxisMatrix(AxisKind.RUNNING, (row,))
 
 
-def tree(*widths: Any) -> AxisMatrix:
+def build_tree(*widths: Any) -> AxisMatrix:
     return AxisMatrix(AxisKind.TREE, (widths,))
 
 
@@ -231,15 +231,15 @@ def tree(*widths: Any) -> AxisMatrix:
         basis((1, 2, 3), (1, 2)),
         basis((1, 2, False)),
         basis((1, 2, 0.5)),
-        tree(),
-        tree(2, 4),
-        tree(1, 1),
-        tree(1, 2, 3),
-        tree(1, 4, 2),
-        tree(1, 0),
-        tree(1, -2),
-        tree(True, 2),
-        tree(1, 2.0),
+        build_tree(),
+        build_tree(2, 4),
+        build_tree(1, 1),
+        build_tree(1, 2, 3),
+        build_tree(1, 4, 2),
+        build_tree(1, 0),
+        build_tree(1, -2),
+        build_tree(True, 2),
+        build_tree(1, 2.0),
         AxisMatrix(AxisKind.TREE),
         AxisMatrix(AxisKind.TREE, ((1, 2), (1, 2))),
         AxisMatrix(AxisKind.CENTRED, ((1, 2, 3),)),
