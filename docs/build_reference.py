@@ -69,7 +69,7 @@ def marked(text: str) -> str:
 
 def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command with its name and context, a group before its own commands."""
-    top = click.Context(app, info_name="dprelease")
+    top = click.Context(app, info_name="dprelease", **app.context_settings)
     for name in app.list_commands(top):
         command = app.get_command(top, name)
         if command is None:
