@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategy_plans import matrix
+from strategy_plans import build_matrix
 from thorough import for_each
 
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily
@@ -31,7 +31,7 @@ TREES = [
 
 
 def list_rows(labels: int, widths: tuple[int, ...]) -> Any:
-    return np.array(matrix(AxisMatrix(AxisKind.TREE, (widths,)), labels))
+    return np.array(build_matrix(AxisMatrix(AxisKind.TREE, (widths,)), labels))
 
 
 def compute_least_squares(labels: int, widths: tuple[int, ...]) -> Any:
