@@ -18,8 +18,9 @@ class ReportFormat(NamedTuple):
         file: The name of the file in the output folder.
         media_type: The media type that the data package and DCAT state.
         module: The module that renders it, below ``dprelease.reports``.
-        mark: A text in the first 4000 or the last 100 characters of every such file. A file
-            with a mark is known as written by dprelease, and may be replaced.
+        marks: Texts of which one is in the first 4000 or the last 100 characters of every such
+            file, in whatever language, and in no file of another format. A file with a mark is
+            known as written by dprelease, and may be replaced.
         by_default: True if it is written where a spec names no formats.
         extra: True if it needs packages of an extra.
     """
@@ -28,36 +29,43 @@ class ReportFormat(NamedTuple):
     file: str
     media_type: str
     module: str
-    mark: str
+    marks: tuple[str, ...]
     by_default: bool = True
     extra: bool = False
 
 
-_HTML_MARK = '<meta name="generator" content="dprelease">'
-_MARKDOWN_MARK = "\nPrivacy report of a release of noisy statistics.\n"
-_YAML_MARK = "\nurl_slug: "
-_JSON_MARK = '\n  "schema": "dprelease/report/1",\n'
-_DCAT_MARK = '\n    "dcat": "http://www.w3.org/ns/dcat#",\n'
-_PDF_MARK = "\n% report of dprelease\n"
+_HTML_MARKS = ('<meta name="generator" content="dprelease">',)
+# The first sentence of a report, in each language.
+_MARKDOWN_MARKS = (
+    "\nPrivacy report of a release of noisy statistics.\n",
+    "\nDatenschutzbericht einer Veröffentlichung verrauschter Statistiken.\n",
+    "\nRapport de confidentialité d'une publication de statistiques bruitées.\n",
+)
+_YAML_MARKS = ("\nurl_slug: ",)
+_JSON_MARKS = ('\n  "schema": "dprelease/report/1",\n',)
+_DCAT_MARKS = ('\n    "dcat": "http://www.w3.org/ns/dcat#",\n',)
+_PDF_MARKS = ("\n% report of dprelease\n",)
 REPORT_FORMATS = {
     form.name: form
     for form in (
-        ReportFormat("html", "report.html", "text/html", "renderers.html_page", _HTML_MARK),
-        ReportFormat("md", "report.md", "text/markdown", "renderers.markdown_page", _MARKDOWN_MARK),
-        ReportFormat("json", "report.json", "application/json", "model.json_form", _JSON_MARK),
+        ReportFormat("html", "report.html", "text/html", "renderers.html_page", _HTML_MARKS),
         ReportFormat(
-            "pdf", "report.pdf", "application/pdf", "renderers.pdf_page", _PDF_MARK, False, True
+            "md", "report.md", "text/markdown", "renderers.markdown_page", _MARKDOWN_MARKS
+        ),
+        ReportFormat("json", "report.json", "application/json", "model.json_form", _JSON_MARKS),
+        ReportFormat(
+            "pdf", "report.pdf", "application/pdf", "renderers.pdf_page", _PDF_MARKS, False, True
         ),
         ReportFormat(
             "registry",
             "registry.yaml",
             "application/yaml",
             "renderers.opendp_registry",
-            _YAML_MARK,
+            _YAML_MARKS,
             False,
         ),
         ReportFormat(
-            "dcat", "dcat.jsonld", "application/ld+json", "renderers.dcat", _DCAT_MARK, False
+            "dcat", "dcat.jsonld", "application/ld+json", "renderers.dcat", _DCAT_MARKS, False
         ),
     )
 }

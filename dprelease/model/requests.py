@@ -42,6 +42,8 @@ class Database(Struct, frozen=True):
     table: tuple[str, ...]
 
 
+# Formats that state the number of their records apart from them. A format of lines is none: where
+# its last line may lack a line feed, what a record holds decides whether it is one.
 _OF_ROWS = frozenset({"parquet", "arrow", "adbc", "frame"})
 
 
@@ -77,7 +79,7 @@ class Source(Struct, frozen=True):
     def has_fixed_records(self) -> bool:
         """True if no content of a record changes the number of records."""
         # An empty last line is a record only if it has a line feed.
-        return self.is_framed and (self.must_end or self.format != "csv")
+        return self.format in _OF_ROWS or (self.is_framed and self.must_end)
 
 
 class MeasureKind(StrEnum):

@@ -130,7 +130,8 @@ def is_rendered(text: str) -> bool:
     Returns:
         True if it has the mark of a format: then it may be replaced.
     """
-    return any(form.mark in f"\n{text[:4000]}\n{text[-100:]}" for form in REPORT_FORMATS.values())
+    ends = f"\n{text[:4000]}\n{text[-100:]}"
+    return any(mark in ends for form in REPORT_FORMATS.values() for mark in form.marks)
 
 
 def _import_renderer(name: str) -> Any:

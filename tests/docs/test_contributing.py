@@ -196,11 +196,11 @@ def test_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = example("dprelease/reports/outline.py")
+    module = example("dprelease/reports/renderers/outline.py")
     line = eval(EXAMPLES["a line of dprelease/report_format.py"], {"ReportFormat": ReportFormat})
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(REPORT_FORMATS, line.name, line)
     dprelease.run(written(tmp_path, FORMATS='["outline", "json"]'))
     outline = (tmp_path / "out" / line.file).read_text()
-    assert outline.startswith("toy\n\nEverything in this release")
+    assert outline.startswith("Outline by dprelease\ntoy\n\nEverything in this release")
     assert "\nTHE FIGURES\n" in outline

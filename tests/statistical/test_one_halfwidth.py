@@ -21,7 +21,9 @@ def test_a_cell_combined_alone_has_the_half_width_of_its_table(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("release_specs", "sample_data"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.sqlite*")
+        )
     monkeypatch.chdir(tmp_path)
     result = dprelease.run(f"release_specs/{name}.toml")
     facts, published = read_release(result.output)

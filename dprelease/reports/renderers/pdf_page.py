@@ -55,7 +55,7 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
         pdf_identifier=facts.provenance.run_id.encode(), pdf_tags=True
     )
-    return content + REPORT_FORMATS["pdf"].mark.encode()
+    return content + REPORT_FORMATS["pdf"].marks[0].encode()
 
 
 def _import_weasyprint() -> Any:

@@ -211,8 +211,10 @@ def _has_dictionary(file: Any, name: str) -> bool:
     """Tell if the Arrow schema that the writer stored declares the column a dictionary."""
     from pyarrow import types
 
-    leaf = _find_leaf(file, name)
-    return leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type)
+    # Of two columns of one name, which are refused elsewhere, the schema finds none by name.
+    return any(
+        field.name == name and types.is_dictionary(field.type) for field in file.schema_arrow
+    )
 
 
 def _find_leaf(file: Any, name: str) -> int | None:
