@@ -45,7 +45,7 @@ def open_new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_draft(path: str) -> Iterator[str]:
-    """Name a file beside ``path`` to write first; remove what bears that name at the end."""
+    """Name a temporary file beside ``path``; delete it at the end if it is still there."""
     draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
     try:
         yield draft

@@ -293,7 +293,7 @@ def iter_mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
 
 
 def _classify(draft: Draft) -> tuple[float, float, bool]:
-    """Return what a mix tells drafts apart by: gain in norm, weight, and if noise is added."""
+    """Return the key by which drafts share a mix: gain in norm, weight, and if noise is added."""
     sensitivity = draft.sensitivity
     if not draft.additive:
         return 1.0, float(draft.demand.weight), False

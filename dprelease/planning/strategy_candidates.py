@@ -98,7 +98,7 @@ class Reading(Protocol):
         """Build the terms of each table."""
 
     def compute_amounts(self, variances: Sequence[float]) -> Amounts:
-        """Compute how much of the noise of each piece is in each table."""
+        """Compute, for each table, the share of each piece's noise in it."""
 
 
 class Fixed(Struct, frozen=True):

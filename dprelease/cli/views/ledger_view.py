@@ -155,7 +155,7 @@ def describe_accounting(method: str) -> str:
 
 
 def describe_reserve(ledger: PlannedLedger) -> str:
-    """Say what of the delta cap is kept, where something is."""
+    """Say how much of the delta cap is held in reserve, if any."""
     return f" ({round_up(ledger.delta_kept)} reserved for composition)" if ledger.delta_kept else ""
 
 

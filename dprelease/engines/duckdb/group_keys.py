@@ -57,7 +57,7 @@ def write_one_line(value: Sql) -> Sql:
 
 
 def compute_key(group: Group, value: Sql) -> Sql:
-    """Compute the key of a typed value that is not null, of a group without bins."""
+    """Compute the key of a value that is not null, for a group without bins."""
     return write_one_line(value) if group.private and group.type is ColumnType.STRING else value
 
 

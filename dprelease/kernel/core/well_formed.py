@@ -163,7 +163,7 @@ NOISY: Rules[Step] = (
 
 
 def find_source_breaches(plan: Plan) -> Iterator[Breach]:
-    """Give what is taken for granted of the source's records, and does not follow from the spec.
+    """Find what a plan assumes of the source's records that the spec does not imply.
 
     Rows of a table are there whatever they hold, and so are lines of CSV that end. What a planner
     took for granted of them is not believed.

@@ -100,7 +100,7 @@ class _Cell(Struct, frozen=True):
     limits: Limits
 
     def maximize_norm(self, norm: Norm) -> Moved:
-        """Return f of the module's head: the largest norm of a cell's move."""
+        """Return f as the module defines it: the largest norm of a cell's move."""
 
         @cache
         def measure_move(entering: int, leaving: int) -> Fraction:

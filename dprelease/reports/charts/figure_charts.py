@@ -69,7 +69,7 @@ class Figure(NamedTuple):
         return self.besides[0]
 
     def list_beside(self, ending: str) -> list[OutputColumn]:
-        """Give what has this ending beside any of the columns."""
+        """List the columns that are named as one of these with this ending."""
         return [beside[ending] for beside in self.besides if ending in beside]
 
     @property

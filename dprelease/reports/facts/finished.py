@@ -110,7 +110,7 @@ class _Noise(NamedTuple):
 
 
 def _explain_agreement(noise: _Noise) -> Iterator[str]:
-    """Say what agrees: with the first query by the names of all tables, then by that query."""
+    """Say what agrees: list all tables at the first query, and name that query at others."""
     if noise.agrees_with is not None:
         yield say("finish.agree.with_query", query=noise.agrees_with)
         return

@@ -49,7 +49,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def people(self) -> bool:
-        """Check if a unit is a person with all rows of one value."""
+        """True if a unit is a person: all rows with one value of a column."""
         return self.one == "person"
 
 

@@ -102,12 +102,12 @@ def _iter_sentences(ranked: Ranked) -> Iterator[str]:
         )  # fmt: skip
         return
     order = sorted(range(len(cells)), key=lambda place: (-cells[place].value, place))
-    yield from _end(ranked, order, highest=True)
+    yield from _word_extreme(ranked, order, highest=True)
     if len(cells) > 2:
-        yield from _end(ranked, order[::-1], highest=False)
+        yield from _word_extreme(ranked, order[::-1], highest=False)
 
 
-def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str]:
+def _word_extreme(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str]:
     first, *rest = order
     figures = ranked.figures
     alike = [

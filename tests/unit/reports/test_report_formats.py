@@ -96,7 +96,8 @@ def test_a_report_of_any_language_bears_the_mark_of_its_format(tmp_path, languag
     (tmp_path / "small.csv").write_text("a\n1\n2\n")
     formats = [name for name, form in REPORT_FORMATS.items() if not form.extra]
     spec = tomllib.loads(SPEC)
-    spec["data"]["path"], spec["output"]["path"] = str(tmp_path / "small.csv"), str(tmp_path / "out")
+    spec["data"]["path"] = str(tmp_path / "small.csv")
+    spec["output"]["path"] = str(tmp_path / "out")
     spec["ledger"] = {"path": str(tmp_path / "ledger.sqlite")}
     spec["report"] = {"formats": formats, "language": language}
     dprelease.run(spec)

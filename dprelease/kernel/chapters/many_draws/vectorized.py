@@ -168,7 +168,7 @@ class Sampler(Struct, frozen=True, eq=False):
         return low, np.where(tops > self.reach, ONE, high)
 
     def _compute_exponent(self, top: int, fine: int) -> Fraction:
-        """Compute the exact x of one place."""
+        """Compute exactly the exponent x of one draw."""
         if self.noise.family is NoiseFamily.LAPLACE:
             return fine / self.noise.parameter
         return (2 * (top << self.fine) + fine) * fine / (2 * self.noise.parameter)

@@ -142,7 +142,7 @@ class _Answer(Struct, frozen=True):
 
     @property
     def labels_fit(self) -> bool:
-        """Public labels of the column itself."""
+        """Tell whether the labels are the column's own public ones."""
         group = self.column.group
         if group is None:
             return True
