@@ -143,7 +143,9 @@ class Density(Statistic):
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Compute the largest half-width if the records are spread evenly; None for too few."""
         even = 1 / _compute_area(step.query)
-        return compute_curve_halfwidth(_get_mixed(step), step.noise, interval, records, even)
+        half = compute_curve_halfwidth(_get_mixed(step), step.noise, interval, records, even)
+        # Further digits hang on the order in which linear algebra adds: plans would differ.
+        return None if half is None else float(f"{half:.9g}")
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """Describe the error together with the bandwidth that it depends on."""

@@ -326,10 +326,7 @@ def build_example(
     if read.reading is Reading.MOMENTS:
         half_at = mean_half
     half = half_at(_build_view(read, step), interval, records)
-    if half is None:
-        return None
-    # Further digits of a float hang on the order in which a machine adds: plans would differ.
-    return {"values": records, "halfwidth": float(f"{half:.9g}") if half % 1 else half}
+    return None if half is None else {"values": records, "halfwidth": half}
 
 
 def _compute_constant_halfwidth(read: Read, step: Step, interval: Fraction) -> Fraction | None:

@@ -36,8 +36,9 @@ def test_a_cell_combined_alone_has_the_half_width_of_its_table(
         rounded = finishing is not None and finishing.round_to is not None
         if figures.terms is None or halves is None or rounded:
             continue
-        interval = sum_interval(published, [(figures, {0: Fraction(1)})], alpha)
-        assert interval.half == Fraction(str(halves[0])), figures.name
+        place = next(at for at, value in enumerate(figures.values) if value is not None)
+        interval = sum_interval(published, [(figures, {place: Fraction(1)})], alpha)
+        assert interval.half == Fraction(str(halves[place])), figures.name
         planned = figures.query.noise_halfwidth
         if planned is not None and figures.name == figures.query.name.partition(":")[0]:
             assert Fraction(str(planned)) == interval.half, figures.name

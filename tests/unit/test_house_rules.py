@@ -53,8 +53,8 @@ EXACT = (
 )
 FOR_PEOPLE = {
     "ledger/store.py:WAIT",
+    "statistics/density.py:compute_halfwidth_at",
     "statistics/ratio.py:compute_halfwidth_at",
-    "statistics/read_release.py:build_example",
     "statistics/spread.py:compute_halfwidth_at",
     "statistics/spread.py:mean_half",
     "statistics/shared/two_sums.py:compute_halfwidth_at",
