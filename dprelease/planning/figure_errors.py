@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
 from dprelease.planning.steps import Choices, Draft
@@ -90,13 +91,17 @@ def _compute_root(draft: Draft, *, concentrated: bool) -> float:
     return math.sqrt(weight)
 
 
-def compute_planned_errors(drafts: Sequence[Draft], choices: Choices) -> Errors:
-    """Compute the variance of the chosen noise of each draft."""
+def compute_planned_errors(
+    drafts: Sequence[Draft], choices: Choices, *, exactly: bool = False
+) -> Errors:
+    """Compute the variance of the chosen noise of each draft; ``exactly``: of the discrete law."""
 
     def get_noise(draft: Draft) -> float:
         noise = choices[draft.name].noise
         if not noise.parameter:
             return 0.0
+        if draft.additive and exactly:
+            return compute_noise_variance(noise)
         if draft.additive:
             return float(get_law(noise.family).compute_variance(noise))
         return float(1 / noise.parameter**2)

@@ -144,8 +144,11 @@ def _switch_release(draft: Draft, released: Released) -> Draft:
     sizes = [len(group.labels) for group in draft.query.groups]
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     change = bound_mixed_change(neighbours.contribution, sizes, released.axes, replaced=replaced)
-    before = draft.sensitivity
-    # With Gaussian noise the draft then has the same share of the budget as before.
-    part = Fraction(before.l2_squared * change.l1**2, before.l1**2 * change.l2_squared)
-    demand = replace(draft.demand, weight=draft.demand.weight * part)
+    demand = draft.demand
+    # The draft is to have the same share of the budget as before. The weight stands for that with
+    # Laplace noise, which trees are for; with Gaussian noise the L2 norm counts.
+    if all(axis.kind is not AxisKind.TREE for axis in released.axes):
+        before = draft.sensitivity
+        part = Fraction(before.l2_squared * change.l1**2, before.l1**2 * change.l2_squared)
+        demand = replace(demand, weight=demand.weight * part)
     return replace(draft, released=released, sensitivity=change, demand=demand)

@@ -84,6 +84,7 @@ from dprelease.statistics.shared.tree_sums import TreeSums, build_tree
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
 _MOST_PRODUCTS = 1 << 24
+_MOST_LEAVES = 1 << 10
 SCALE = 1 << 10
 _BITS = 160
 
@@ -119,15 +120,15 @@ class Cumulative(Statistic):
     def define_alternatives(self, query: Query) -> tuple[Released, ...]:
         """Define counts mixed along the order for Gaussian noise, and a tree for Laplace noise."""
         labels = len(query.groups[-1].labels)
-        if query.cells * labels > _MOST_PRODUCTS:
-            return ()
         single, by = self.define_release(query), (EACH,) * (len(query.groups) - 1)
-        unit, mixed = (Fraction(1, SCALE),), (*by, build_matrix(labels))
-        tree = build_tree(labels)
-        return (
-            replace(single, unit=unit, axes=mixed),
-            *(() if tree is None else (replace(single, axes=(*by, tree)),)),
-        )
+        alternatives: list[Released] = []
+        if query.cells * labels <= _MOST_PRODUCTS:
+            unit, axes = (Fraction(1, SCALE),), (*by, build_matrix(labels))
+            alternatives.append(replace(single, unit=unit, axes=axes))
+        # Each row of a tree has a law of its own, which takes a few milliseconds.
+        if labels <= _MOST_LEAVES and (tree := build_tree(labels)) is not None:
+            alternatives.append(replace(single, axes=(*by, tree)))
+        return tuple(alternatives)
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """Compute the mean over the rows."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.kernel.distributions.laws import find_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -39,6 +39,7 @@ from dprelease.postprocess.intervals.combined_noise import combine_parts as join
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals
+from dprelease.postprocess.intervals.noise_mixture import bound_mixed_halfwidth
 from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.postprocess.intervals.screened_counts import CHANCE, compute_screened_halfwidth
 from dprelease.statistics.quantile import bound_rank_error
@@ -303,6 +304,11 @@ def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fr
     """
     if step.form is Form.QUANTILES:
         return Fraction(bound_rank_error(_build_view(read, step), confidence))
+    if read.reading is Reading.LINEAR:
+        places = _count_places(read)
+        return Fraction(
+            _round_halfwidth(read, step, confidence, places, for_target=True), 10**places
+        )
     return _compute_constant_halfwidth(read, step, confidence)
 
 
@@ -400,13 +406,24 @@ def _find_threshold(step: Step) -> int:
     return find_halfwidth(step.noise, 2 * CHANCE) + 1
 
 
-def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) -> int:
-    """Compute the half-width in units of the last published decimal."""
+def _round_halfwidth(
+    read: Read, step: Step, interval: Fraction, places: int, *, for_target: bool = False
+) -> int:
+    """Compute the half-width in units of the last published decimal.
+
+    ``for_target``: as targets have been met since version 0.2, so that runs are planned alike: of
+    many draws a bound, which is no smaller.
+    """
+    factors = [abs(factor) for factor in read.factors if factor]
+    draws = len(factors) * _count_added_cells(read, step)
     if read.screened:
-        factors = [abs(factor) for factor in read.factors if factor]
         half = factors[0] * compute_screened_halfwidth(
             step.noise, len(factors) - 1, _find_threshold(step), interval
         )
+    elif for_target and len(set(factors)) == 1:
+        half = factors[0] * sum_halfwidth(step.noise, draws, 1 - interval)
+    elif for_target and len(factors) == draws:
+        half = bound_mixed_halfwidth(step.noise, factors, interval)
     else:
         half = compute_combined_halfwidth(_join_draws(read, step), 1 - interval)
     # Rounding to nearest suffices: a true figure has no more decimals than the published one.
@@ -416,8 +433,13 @@ def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) ->
 
 def _join_draws(read: Read, step: Step) -> tuple[Part, ...]:
     """Join the draws that enter a cell: those of all cells of the step that add up to it."""
-    cells = prod(len(step.query.groups[place].labels) for place in read.merged)
+    cells = _count_added_cells(read, step)
     return joined(Part(step.noise, factor, cells) for factor in read.factors)
+
+
+def _count_added_cells(read: Read, step: Step) -> int:
+    """Count the cells of the step that add up to one cell of the query."""
+    return prod(len(step.query.groups[place].labels) for place in read.merged)
 
 
 def _merge_labels(row: Integers, read: Read, step: Step) -> Integers:

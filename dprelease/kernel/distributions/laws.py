@@ -15,6 +15,7 @@ from dprelease.kernel.distributions.intervals import enclose_exp_negative, enclo
 from dprelease.kernel.distributions.tails import (
     enclose_outside,
     enclose_pair_outside,
+    enclose_triple_outside,
 )
 from dprelease.model import Noise, NoiseFamily
 
@@ -85,48 +86,76 @@ def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
 
 
 @lru_cache(maxsize=256)
-def find_pair_halfwidth(noise: Noise, alpha: Fraction) -> int:
-    """Find an h with P(|X + Y| > h) <= alpha, for two independent draws.
+def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
+    """Find an h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
 
-    The smallest one for Laplace draws; for Gaussian ones the better of two bounds, see
-    ``_bound_gaussian_pair``. Raises ValueError for a staircase, of which none is known.
+    None is known of several draws of a staircase: ValueError.
+
+    The smallest one for a single draw and for two or three Laplace draws; a Chernoff bound for
+    more Laplace draws; for Gaussian ones the better of two bounds, see ``_bound_gaussian_sum``.
     """
-    if _is_trivial(noise, alpha):
-        return 0
+    if count < 1:
+        raise ValueError("a sum needs at least one draw")
+    if count == 1 or _is_trivial(noise, alpha):
+        return find_halfwidth(noise, alpha)
     if noise.family is NoiseFamily.STAIRCASE:
         raise ValueError("sums of draws of a staircase are not bounded")
     if noise.family is NoiseFamily.GAUSSIAN:
-        return _bound_gaussian_pair(noise.parameter, alpha)
-    bits = _GUARD + _count_bits(1 / alpha) + 2 * _count_bits(noise.parameter)
+        return _bound_gaussian_sum(noise.parameter, count, alpha)
+    if count > 3:
+        return _bound_laplace_sum(noise.parameter, count, alpha)
+    bits = _GUARD + _count_bits(1 / alpha) + count * _count_bits(noise.parameter)
+    enclose_several_outside = enclose_pair_outside if count == 2 else enclose_triple_outside
     return _find_least(
-        lambda h: _is_at_most(enclose_pair_outside(noise.parameter, h, bits).high, alpha, bits),
-        _guess_pair(noise.parameter, alpha),
+        lambda h: _is_at_most(enclose_several_outside(noise.parameter, h, bits).high, alpha, bits),
+        _guess_several(noise.parameter, count, alpha),
     )
 
 
-def _bound_gaussian_pair(sigma2: Fraction, alpha: Fraction) -> int:
+def _bound_laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
+    """Chernoff: P(|S| >= t) <= 2 M(u)^count exp(-u t) for every u in (0, 1/s).
+
+    M(u) = (1-a)^2/((1 - a e^u)(1 - a e^-u)). With u = v/s any v in (0, 1) is valid; v is chosen by
+    the continuous law, where M = 1/(1 - v^2).
+    """
+    need = log(2) - _log(alpha)
+    best = min(range(1, 20), key=lambda v: (need - count * log(1 - v * v / 400)) / v)
+    v = Fraction(best, 20)
+    bits = _GUARD + 2 * _count_bits(scale) + count.bit_length()
+    middle, outer, inner = (
+        enclose_exp_negative(exponent / scale, bits) for exponent in (Fraction(1), 1 - v, 1 + v)
+    )
+    one = 1 << bits
+    moment = Fraction((one - middle.low) ** 2, (one - outer.high) * (one - inner.high))
+    total = count * enclose_log(moment, bits).high + enclose_log(2 / alpha, bits).high
+    start = Fraction(total, one) * scale / v
+    return max(-(-start.numerator // start.denominator) - 1, 0)
+
+
+def _bound_gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
     """Return the smaller of two half-widths that are both valid.
 
-    Subgaussian (CKS20): P(|S| >= t) <= 2 exp(-t^2/(4 sigma2)).
-    Comparison: P(S = k) <= r P(Y = k) with Y discrete Gaussian of parameter 2 sigma2. Completing
-    the square, sum_j exp(-j^2/(2s) - (k-j)^2/(2s)) is exp(-k^2/(4s)) theta(c_k), theta(c) = sum_j
-    exp(-(j-c)^2/(2t)), t = s/2; the normalising constants multiply to at least theta(1/2) times
-    that of parameter 2s, so r is at most theta(0)/theta(1/2), which is at most (1+q)/((1-q)(1-2q))
-    by Poisson's formula with q = exp(-2 pi^2 t) <= exp(-9.8 s) (theta is largest at 0 and least at
-    1/2 by the triple product): 1.0002 at sigma2 = 1.
+    Subgaussian (CKS20): P(|S| >= t) <= 2 exp(-t^2/(2 n sigma2)).
+    Comparison: P(S = k) <= r P(Y = k) with Y discrete Gaussian of parameter n sigma2. Proof by
+    adding one draw to m - 1: completing the square, sum_j exp(-j^2/(2(m-1)s) - (k-j)^2/(2s)) is
+    exp(-k^2/(2ms)) theta(c_k), theta(c) = sum_j exp(-(j-c)^2/(2t)), t = s(m-1)/m >= s/2; the
+    normalising constants multiply to at least theta(1/2) times that of parameter ms, so each step
+    costs at most theta(0)/theta(1/2), which is at most (1+q)/((1-q)(1-2q)) by Poisson's formula
+    with q = exp(-2 pi^2 t) <= exp(-9.8 s) (theta is largest at 0 and least at 1/2 by the triple
+    product). Then r is that to the power n - 1: 1.0002 for a pair at sigma2 = 1.
     """
     need = enclose_log(2 / alpha, _GUARD + _count_bits(1 / alpha)).high
-    square = 4 * sigma2 * Fraction(need, 1 << _GUARD + _count_bits(1 / alpha))
+    square = 2 * count * sigma2 * Fraction(need, 1 << _GUARD + _count_bits(1 / alpha))
     halfwidth_bound = isqrt(
         -(-square.numerator // square.denominator)
     )  # t is one more has t^2 >= square
     if sigma2 < Fraction(1, 5):
         return halfwidth_bound
     q = Fraction(enclose_exp_negative(sigma2 * 98 / 10, _GUARD).high, 1 << _GUARD)
-    ratio = (1 + q) / ((1 - q) * (1 - 2 * q))
-    wide = Noise(NoiseFamily.GAUSSIAN, 2 * sigma2)
+    ratio = ((1 + q) / ((1 - q) * (1 - 2 * q))) ** (count - 1)
+    wide = Noise(NoiseFamily.GAUSSIAN, count * sigma2)
     # A slightly smaller alpha with a short denominator.
-    alpha /= ratio
+    alpha = alpha / ratio
     bits = _GUARD + _count_bits(1 / alpha)
     alpha = Fraction((alpha.numerator << bits) // alpha.denominator, 1 << bits)
     return min(halfwidth_bound, find_halfwidth(wide, alpha))
@@ -161,14 +190,15 @@ def _guess(noise: Noise, alpha: Fraction) -> int:
     return int(Fraction(normal) * isqrt(int(noise.parameter * (1 << 120)))) >> 60
 
 
-def _guess_pair(scale: Fraction, alpha: Fraction) -> int:
-    """Guess the half-width of a sum of two Laplace draws by iterating the continuous law.
+def _guess_several(scale: Fraction, count: int, alpha: Fraction) -> int:
+    """Guess the half-width of a sum of two or three Laplace draws by iterating the continuous law.
 
-    P(|X + Y| > x s) = exp(-x) (1 + x/2).
+    P(|X + Y| > x s) = exp(-x) (1 + x/2), P(|X + Y + Z| > x s) = exp(-x) (1 + 5x/8 + x^2/8).
     """
     wide = -_log(alpha)
     for _ in range(60):
-        wide = log1p(wide / 2) - _log(alpha)
+        excess = wide / 2 if count == 2 else (5 * wide + wide * wide) / 8
+        wide = log1p(excess) - _log(alpha)
     return int(scale * Fraction(wide))
 
 

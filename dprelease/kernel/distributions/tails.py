@@ -234,6 +234,45 @@ def enclose_pair_outside(scale: Fraction, halfwidth: int, bits: int) -> Interval
     return divide(divide(product, plus, bits), plus, bits)
 
 
+def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interval:
+    """P(|X + Y + Z| > h) for three independent discrete Laplace variables, h >= 0.
+
+    Each is the difference of two geometric variables, so that with b = a^2 and k >= 0
+    P(X + Y + Z = k) = (1-a)^6 a^k sum over j of C(j+2,2) C(j+k+2,2) b^j
+    = a^k (1-a)/(1+a)^5 (1 + 4b + b^2 + 3k (1-b^2)/2 + k^2 (1-b)^2/2).
+    Summed from t = h + 1, with x = t (1-a), and doubled it is a^t/(1+a)^5 times
+    2 + 8b + 2b^2 + 3 (1+a)(1+b)(x + a) + (1+a)^2 (x^2 + 2ax + a (1+a)).
+    """
+    one, start = 1 << bits, halfwidth + 1
+    ratio = enclose_exp_negative(1 / scale, bits)
+    power = enclose_exp_negative(start / scale, bits)
+    plus = Interval(one + ratio.low, one + ratio.high)
+    reach = Interval(start * (one - ratio.high), start * (one - ratio.low))
+    square = multiply(ratio, ratio, bits)
+    square_plus_one = Interval(one + square.low, one + square.high)
+    shifted = Interval(reach.low + ratio.low, reach.high + ratio.high)
+    first = multiply(square, square, bits)
+    second = multiply(multiply(plus, square_plus_one, bits), shifted, bits)
+    crossed = multiply(ratio, Interval(2 * reach.low + plus.low, 2 * reach.high + plus.high), bits)
+    beyond = multiply(reach, reach, bits)
+    third = multiply(
+        multiply(plus, plus, bits),
+        Interval(beyond.low + crossed.low, beyond.high + crossed.high),
+        bits,
+    )
+    enclosure = multiply(
+        power,
+        Interval(
+            2 * one + 8 * square.low + 2 * first.low + 3 * second.low + third.low,
+            2 * one + 8 * square.high + 2 * first.high + 3 * second.high + third.high,
+        ),
+        bits,
+    )
+    for _ in range(5):
+        enclosure = divide(enclosure, plus, bits)
+    return enclosure
+
+
 @lru_cache(maxsize=32)
 def _enclose_total(sigma2: Fraction, bits: int) -> Interval:
     """Enclose the sum of all weights exp(-k^2/(2 sigma2))."""

@@ -20,7 +20,9 @@ probability G n(jG - y), n the normal density of standard deviation d = 3 G. By 
 these add up to 1, and the characteristic function of W is that of Y times exp(-d^2 t^2/2), both up
 to exp(-pi^2 9/2) < 1e-19. As P(|W - Y| > 7d) < 1e-11, P(|Y| > h + 7d) <= P(|W| > h) + 1e-11.
 
-A single draw has its exact half-width, ``kernel.distributions.laws``.
+A single draw has its exact half-width, ``kernel.distributions.laws``. Where Y is smoothed, or alpha
+is small, smaller bounds count: the half-width there of up to three draws of one weight or of
+Gaussian ones, and for two or three of other weights that of ``noise_mixture``.
 
 Floats: the tail must be lower by 1e-9, which covers the reach, the smoothing and the rounding of
 the transform; half-widths are rounded up by 1e-9 of their size. For probabilities below 1e-7
@@ -35,13 +37,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dprelease.kernel.distributions.laws import find_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 from dprelease.model import Noise, NoiseFamily
+from dprelease.postprocess.intervals.noise_mixture import bound_mixed_halfwidth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +64,7 @@ _ROUNDED = 1e-13
 _NOTHING = -50.0  # exp(-50) < 1e-21: no frequency of less counts
 _DUAL_FROM = 0.5
 _TURN = 2 * math.pi
+_FEW = 3  # draws whose half-widths are known otherwise
 _UP = Fraction(10**9 + 1, 10**9)
 
 
@@ -125,15 +129,30 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
     if _bound_nonzero(scaled) <= float(alpha) * (1 - SLACK):
         return Fraction(0)
     if alpha < LEAST_ALPHA:
-        return Fraction(_bound_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
-    reach = _bound_chernoff(scaled, _REACH)
-    grid = compute_lattice_step(parts)
-    # The lattice of Y is used if it covers the reach with few enough points.
-    points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
-    if points <= _MOST_POINTS:
-        steps = [int(part.weight / grid) % points for part in parts]
-        return _solve_on_lattice(scaled, steps, points, alpha) * grid
-    return Fraction(_solve_smoothed(scaled, reach, alpha)) * unit * _UP
+        half = _bound_chernoff(scaled, math.log(2) - _log(alpha))
+    else:
+        reach = _bound_chernoff(scaled, _REACH)
+        grid = compute_lattice_step(parts)
+        # The lattice of Y is used if it covers the reach with few enough points.
+        points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
+        if points <= _MOST_POINTS:
+            steps = [int(part.weight / grid) % points for part in parts]
+            return _solve_on_lattice(scaled, steps, points, alpha) * grid
+        half = _solve_smoothed(scaled, reach, alpha)
+    return min([Fraction(half) * unit * _UP, *_iter_known_bounds(parts, alpha)])
+
+
+def _iter_known_bounds(parts: tuple[Part, ...], alpha: Fraction) -> Iterator[Fraction]:
+    """Iterate over bounds for draws of one law, Gaussian or few, which are known otherwise."""
+    noise, weight, draws = parts[0]
+    few = sum(part.draws for part in parts) <= _FEW
+    if noise.stair or any(part.noise != noise for part in parts):
+        return
+    if len(parts) == 1 and (few or noise.family is NoiseFamily.GAUSSIAN):
+        yield sum_halfwidth(noise, draws, alpha) * weight
+    elif few:
+        weights = [part.weight for part in parts for _ in range(part.draws)]
+        yield bound_mixed_halfwidth(noise, weights, 1 - alpha)
 
 
 def compute_lattice_step(parts: Sequence[Part]) -> Fraction:

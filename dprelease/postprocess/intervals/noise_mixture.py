@@ -21,6 +21,7 @@ P(abs(S + V) > T - t) (Davies, "Numerical inversion of a characteristic function
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -192,6 +193,31 @@ def bound_normal_halfwidth(
         Fraction(bound_normal_quantile(1 - interval) * length * _UP)
         + Fraction(LATTICE_SLACK) * whole
     )
+
+
+def bound_mixed_halfwidth(
+    noise: Noise, factors: Sequence[Fraction], interval: Fraction
+) -> Fraction:
+    """Bound the half-width of a weighted sum of two or three draws, by the continuous laws.
+
+    Args:
+        noise: The law of the draws.
+        factors: Two or three positive weights.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width, rounded up, in steps of the noise.
+    """
+    import numpy as np
+
+    whole = sum(factors, Fraction(0))
+    if len(factors) == 2:
+        larger = float(max(factors) / whole) * _UP
+        quantile = bound_mix_quantile(noise, 1 - interval, min(1.0, larger))
+    else:
+        weights = (np.array([float(factor / whole)]) for factor in factors)
+        quantile = float(mix_quantiles(noise, 1 - interval, *weights)[0])
+    return whole * Fraction(quantile * _UP)
 
 
 # --- many draws ---------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
+    compute_noise_halfwidth,
     count_cells,
 )
 
@@ -167,10 +168,7 @@ def _compute_count_shortfall(step: Step, candidates: int, alpha: Fraction) -> in
     # C - 1, C - 2, ... pairs of one of the best and one with a smaller count; alpha is shared out
     # among them.
     pairs = best * candidates - best * (best + 1) // 2
-    # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.distributions.laws import find_pair_halfwidth
-
-    return find_pair_halfwidth(step.noise, 2 * alpha / pairs) if pairs else 0
+    return compute_noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
 def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:

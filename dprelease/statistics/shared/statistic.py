@@ -677,9 +677,9 @@ def bound_change(query: Query, neighbours: Neighbours, row: Row, *, outside: boo
     return bound_replacement(limits, row, cells, outside=outside, unit=noun)
 
 
-def compute_noise_halfwidth(noise: Noise, alpha: Fraction) -> int:
-    """Compute the half-width that noise exceeds with at most chance alpha."""
+def compute_noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
+    """Compute the half-width that noise, or a sum of draws, exceeds with at most chance alpha."""
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.distributions.laws import find_halfwidth
+    from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 
-    return find_halfwidth(noise, alpha)
+    return find_halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)

@@ -39,6 +39,7 @@ from dprelease.postprocess.intervals.combined_noise import (
 )
 
 MOST_LEVELS = 4
+_MOST_LAWS = 64
 Widths = tuple[int, ...]
 """Labels of a whole node of each level; each a multiple of the one before, the first of them 1."""
 
@@ -183,8 +184,21 @@ class TreeSums(Struct, frozen=True):
         return floor(_bound_noise(noise, self._count_weights(number), alpha) + _HALF)
 
     def compute_largest_halfwidth(self, noise: Noise, alpha: Fraction) -> int:
-        """Bound the noise of the sum that errs most, but for a chance of alpha."""
-        return max(self.compute_halfwidth(noise, n, alpha) for n in range(1, self.labels + 1))
+        """Bound the noise of the sum that errs most, but for a chance of alpha.
+
+        It is looked for among those with the largest variances: these have many draws each, whose
+        sums have laws of one shape.
+        """
+        variances: list[tuple[Fraction, int]] = []
+        before = _ZERO
+        for start, size in self._list_nodes():
+            moments = _compute_moments(self.widths, size)
+            variances += [
+                (before + own.variance, start + at) for at, own in enumerate(moments) if at
+            ]
+            before += moments[-1].variance
+        largest = sorted(variances, reverse=True)[:_MOST_LAWS]
+        return max(self.compute_halfwidth(noise, number, alpha) for _, number in largest)
 
     def balance_half(self, noise: Noise, number: int, q: Fraction, alpha: Fraction) -> Fraction:
         """Bound the noise of the first ``number`` labels' sum less q times that of all."""

@@ -17,7 +17,9 @@ from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisKind, AxisMatrix, NoiseFamily, Plan, Release, Step
+from dprelease.planning import solve
 from dprelease.planning.planner import make_plan
+from dprelease.statistics import cumulative
 from dprelease.statistics.statistic_registry import get_statistic
 
 MU: dict[str, Any] = {"rho": 0.5}
@@ -71,8 +73,12 @@ def test_with_concentrated_losses_they_err_as_little_as_they_can(
 @pytest.mark.parametrize(
     ("privacy", "query", "rows"),
     [
-        ({"epsilon": 1}, {}, 8),
-        (DELTA, {}, 8),
+        ({"epsilon": 1}, {}, 16),
+        (DELTA, {}, 16),
+        ({"epsilon": 3}, {}, 20),
+        ({"epsilon": 10}, {}, 100),
+        ({"epsilon": 1}, {}, 1025),
+        ({"rho": 8}, {}, 100),
         (DELTA, {"accuracy": {"within": 100}}, 365),
         (MU, {}, 1),
     ],
@@ -137,16 +143,27 @@ def test_no_other_figure_errs_more_by_it() -> None:
     assert compute_rmse(build_step(mixed)) < 2.45 * compute_rmse(build_step(before))
 
 
-def test_a_budget_of_another_kind_of_noise_is_left_to_the_others() -> None:
-    """Alone it would be mixed; beside figures with Laplace noise these would err more."""
-    plan = make_plan(
-        load_release(100, DELTA, RUNNING, {"name": "s", "statistic": "sum", "column": "x"})
-    )
-    assert not build_step(plan).axes
-    assert {step.noise.family for step in plan.steps} <= {
-        NoiseFamily.LAPLACE,
-        NoiseFamily.STAIRCASE,
-    }
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, DELTA])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"statistic": "sum", "column": "x"},
+        {"statistic": "mean", "column": "x"},
+        {"statistic": "count", "by": ["g"]},
+        {"statistic": "median", "column": "x"},
+    ],
+)
+def test_a_tree_takes_nothing_from_queries_beside_it(
+    other: dict[str, Any], budget: dict[str, Any]
+) -> None:
+    """Gaussian noise mixed along the whole order would make figures with Laplace noise err more."""
+    release = load_release(100, budget, RUNNING, {"name": "s", **other})
+    plan, before = make_plan(release), make_plan(release, trees=False)
+    certify(plan)
+    assert build_step(plan).axes[0].kind is AxisKind.TREE
+    assert build_step(plan).noise.family is NoiseFamily.LAPLACE
+    assert build_step(plan, "s").noise == build_step(before, "s").noise
+    assert build_step(plan, "s").loss == build_step(before, "s").loss
 
 
 @pytest.mark.parametrize(
@@ -172,6 +189,15 @@ def test_another_tree_than_the_loss_is_of_is_refused(widths: tuple[int, ...]) ->
         certify(replace(plan, steps=(tampered,)))
 
 
+@pytest.fixture
+def mixed_at_any_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every alternative, as if it erred less: with next to no noise none does."""
+    monkeypatch.setattr(solve, "WORTH", 1e30)
+    monkeypatch.setattr(solve, "AS_GOOD", 1e30)
+    monkeypatch.setattr(solve, "_ROUNDED", ())
+
+
+@pytest.mark.usefixtures("mixed_at_any_cost")
 def test_without_noise_figures_of_a_tree_are_those_of_the_data(tmp_path: Path) -> None:
     values = [7 * place % 40 for place in range(100)]
     (tmp_path / "t.csv").write_text("x,g\n" + "".join(f"{value},a\n" for value in values))
@@ -184,7 +210,11 @@ def test_without_noise_figures_of_a_tree_are_those_of_the_data(tmp_path: Path) -
     assert set(table["c_q50_low"]) | set(table["c_q50_high"]) == {19, 20}
 
 
-def test_without_noise_the_figures_are_those_of_the_data(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("mixed_at_any_cost")
+def test_without_noise_the_figures_are_those_of_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cumulative, "_MOST_LEAVES", 0)
     values = [0, 3, 3, 4, 9, 10, 2, 7, 7, 7]
     lines = "".join(f"{value},{'ab'[value % 2]}\n" for value in values)
     (tmp_path / "t.csv").write_text(f"x,g\n{lines}")

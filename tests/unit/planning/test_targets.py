@@ -13,7 +13,9 @@ from dprelease import Failure
 from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import Accuracy, NoiseFamily
 from dprelease.planning.demanded_noise import compute_error
+from dprelease.planning.planner import make_plan
 from dprelease.release.plan import ReleasePlan
+from dprelease.statistics.read_release import compute_constant_halfwidth
 
 WITHIN_TEN = {"within": 10, "confidence": 0.95}
 
@@ -263,3 +265,51 @@ def test_each_set_of_targets_shares_if_it_gains_by_that() -> None:
     first, second, both = plan_queries(*alike), plan_queries(*unlike), plan_queries(*alike, *unlike)
     assert {read.step for read in first.reads} != {read.query.name for read in first.reads}
     assert both.epsilon <= first.epsilon + second.epsilon
+
+
+@pytest.mark.parametrize(
+    ("queries", "spent"),
+    [
+        ([{"by": ["k"], "accuracy": {"within": 400}}, {"accuracy": {"within": 700}}], "0.011757"),
+        (
+            [
+                {
+                    "statistic": "mean",
+                    "column": "y",
+                    "accuracy": {"within": 5000, "records": 10000},
+                },
+                {"statistic": "sum", "column": "y", "accuracy": {"within": 20_000_000}},
+            ],
+            "0.205650",
+        ),
+    ],
+)
+def test_targets_of_sums_take_the_noise_that_they_took(
+    queries: list[dict[str, Any]], spent: str
+) -> None:
+    """So runs that version 0.2 charged are found again."""
+    release = dprelease.load(
+        builders.spec(
+            data={"path": "t.csv"},
+            privacy={"epsilon": 2},
+            columns={
+                "k": {
+                    "type": "string",
+                    "keys": ["p", "q", "r"],
+                    "other": "other",
+                    "nulls": "other",
+                },
+                "y": {"type": "integer", "lower": -(10**6), "upper": 10**6},
+            },
+            query=[
+                {"name": f"q{place}", "statistic": "count"} | query
+                for place, query in enumerate(queries)
+            ],
+        )
+    )
+    plan = make_plan(release)
+    assert f"{float(plan.loss.epsilon):.6f}" == spent
+    for read in plan.reads:
+        half = compute_constant_halfwidth(read, plan, Fraction(95, 100))
+        assert read.query.accuracy is not None
+        assert half is None or half <= read.query.accuracy.within

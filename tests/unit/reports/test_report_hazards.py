@@ -157,7 +157,7 @@ def test_the_size_of_delta(delta, status):
     row = read_rows(collect_facts(plan_spec(gauss)))["size of delta"]
     assert row.status == status
     if delta == 1e-5:
-        assert "to publish 1 row in 100,000." in row.note
+        assert "may publish 1 row in 100,000." in row.note
         people = read_rows(collect_facts(plan_spec(gauss, privacy=PEOPLE)))["size of delta"]
         assert "the rows of 1 person in 100,000." in people.note
 

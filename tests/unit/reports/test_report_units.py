@@ -65,7 +65,7 @@ def test_people_who_are_replaced(planned, published):
 def test_bounding_says_what_it_may_bias(planned, published):
     made = published(planned(COUNT, **PEOPLE))
     said = " ".join(made.report["bounding"])
-    for words in ("at most 4 rows", "at most 2 groups", "lower than the truth", "by lot",
+    for words in ("At most 4 rows", "at most 2 groups", "lower than the truth", "by lot",
                   "not published", 'Rows without a value in "patient" are left out'):  # fmt: skip
         assert words in said
     text = made.files["report.md"].decode()

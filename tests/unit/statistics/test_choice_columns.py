@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.kernel.distributions.laws import find_pair_halfwidth
+from dprelease.kernel.distributions.laws import sum_halfwidth
 from dprelease.language import word
 from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.quantile_error import rank_halfwidth
@@ -76,7 +76,7 @@ def test_the_top_by_noisy_counts(planned: Planned) -> None:
     assert first.values == ["y", "x"]
     assert second.values == ["z", "other"]
     # 3 + 2 pairs can be in the wrong order by more than this, each one way
-    assert short.values == [find_pair_halfwidth(noise, Fraction(2, 5) * (1 - LEVEL))] * 2
+    assert short.values == [sum_halfwidth(noise, 2, Fraction(2, 5) * (1 - LEVEL))] * 2
     assert flag.values == ["ok", "low_reliability"]
 
 
