@@ -192,8 +192,8 @@ def test_another_tree_than_the_loss_is_of_is_refused(widths: tuple[int, ...]) ->
 @pytest.fixture
 def mixed_at_any_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every alternative, as if it erred less: with next to no noise none does."""
-    monkeypatch.setattr(solve, "WORTH", 1e30)
-    monkeypatch.setattr(solve, "AS_GOOD", 1e30)
+    monkeypatch.setattr(solve, "WORTH", 1e300)
+    monkeypatch.setattr(solve, "AS_GOOD", 1e300)
     monkeypatch.setattr(solve, "_ROUNDED", ())
 
 
