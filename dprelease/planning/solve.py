@@ -55,7 +55,7 @@ AS_GOOD = 1.0005
 A search for noise ends before all of the total is used.
 """
 
-_ROUNDED = {AxisKind.RUNNING, AxisKind.TREE}
+ROUNDED = {AxisKind.RUNNING, AxisKind.TREE}
 """Running sums of counts that are mixed so are rounded to whole numbers."""
 
 DIGITS = 6
@@ -82,7 +82,7 @@ class Solution(Struct, frozen=True):
         noise = compute_planned_errors(self.drafts, self.choices, exactly=exactly)
         errors = dict(compute_errors(self.drafts, noise))
         for draft in self.drafts if exactly else ():
-            if draft.released.axes and draft.released.axes[-1].kind in _ROUNDED:
+            if draft.released.axes and draft.released.axes[-1].kind in ROUNDED:
                 errors |= {
                     read.query.name: errors[read.query.name] + 1 / 12 for read in draft.reads
                 }

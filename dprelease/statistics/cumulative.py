@@ -84,7 +84,7 @@ from dprelease.statistics.shared.tree_sums import TreeSums, build_tree
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
 _MOST_PRODUCTS = 1 << 24
-_MOST_LEAVES = 1 << 10
+MOST_LEAVES = 1 << 10
 SCALE = 1 << 10
 _BITS = 160
 
@@ -126,7 +126,7 @@ class Cumulative(Statistic):
             unit, axes = (Fraction(1, SCALE),), (*by, build_matrix(labels))
             alternatives.append(replace(single, unit=unit, axes=axes))
         # Each row of a tree has a law of its own, which takes a few milliseconds.
-        if labels <= _MOST_LEAVES and (tree := build_tree(labels)) is not None:
+        if labels <= MOST_LEAVES and (tree := build_tree(labels)) is not None:
             alternatives.append(replace(single, axes=(*by, tree)))
         return tuple(alternatives)
 

@@ -194,7 +194,7 @@ def mixed_at_any_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every alternative, as if it erred less: with next to no noise none does."""
     monkeypatch.setattr(solve, "WORTH", 1e300)
     monkeypatch.setattr(solve, "AS_GOOD", 1e300)
-    monkeypatch.setattr(solve, "_ROUNDED", ())
+    monkeypatch.setattr(solve, "ROUNDED", ())
 
 
 @pytest.mark.usefixtures("mixed_at_any_cost")
@@ -214,7 +214,7 @@ def test_without_noise_figures_of_a_tree_are_those_of_the_data(tmp_path: Path) -
 def test_without_noise_the_figures_are_those_of_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cumulative, "_MOST_LEAVES", 0)
+    monkeypatch.setattr(cumulative, "MOST_LEAVES", 0)
     values = [0, 3, 3, 4, 9, 10, 2, 7, 7, 7]
     lines = "".join(f"{value},{'ab'[value % 2]}\n" for value in values)
     (tmp_path / "t.csv").write_text(f"x,g\n{lines}")
