@@ -48,7 +48,8 @@ def make_plan(
         margin: Factor above 1 by which a numerically composed epsilon exceeds the computed one;
             None: compose numerically only if the spec's accounting is pld.
         jointly: Plan counts together where that errs less; if False, plan every query by itself.
-        trees: Release cumulative counts as trees where that errs less.
+        trees: Release cumulative counts as trees where that errs less; if False, choose how they
+            are released as version 0.2 did.
 
     Returns:
         The plan. Its composed loss is at most the declared total.

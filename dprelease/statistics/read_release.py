@@ -411,8 +411,8 @@ def _round_halfwidth(
 ) -> int:
     """Compute the half-width in units of the last published decimal.
 
-    ``for_target``: as targets have been met since version 0.2, so that runs are planned alike: of
-    many draws a bound, which is no smaller.
+    ``for_target``: as version 0.2 computed it, so that runs with accuracy targets are planned as
+    before; of four draws or more that is a bound, and larger.
     """
     factors = [abs(factor) for factor in read.factors if factor]
     draws = len(factors) * _count_added_cells(read, step)

@@ -112,6 +112,9 @@ def _compute_moments(widths: Widths, labels: int) -> tuple[Moments, ...]:
 Weights = Mapping[tuple[int, int], Fraction]
 """Weights of numbers of a node, by level and by place among the node's numbers of that level."""
 
+IntegerWeight = tuple[int, int, int]
+"""Level, place and weight of a number."""
+
 
 @lru_cache(maxsize=16)
 def _compute_weights(widths: Widths, labels: int) -> tuple[Weights, ...]:
@@ -139,6 +142,17 @@ def _compute_weights(widths: Widths, labels: int) -> tuple[Weights, ...]:
     )
 
 
+@lru_cache(maxsize=16)
+def _compute_integer_weights(widths: Widths, labels: int) -> list[tuple[int, list[IntegerWeight]]]:
+    """Write the weights of each sum of ``_compute_weights`` as integers over one denominator."""
+    rows = []
+    for weights in _compute_weights(widths, labels)[1:]:
+        share = lcm(*(weight.denominator for weight in weights.values()))
+        integers = [(*place, int(weight * share)) for place, weight in weights.items() if weight]
+        rows.append((share, integers))
+    return rows
+
+
 class TreeSums(Struct, frozen=True):
     """The reader of one block of rows: ``labels`` in order, equal in all other groups."""
 
@@ -159,11 +173,9 @@ class TreeSums(Struct, frozen=True):
             places = [
                 first + start // width for first, width in zip(firsts, self.widths, strict=True)
             ]
-            for weights in _compute_weights(self.widths, size)[1:]:
-                share = lcm(*(weight.denominator for weight in weights.values()))
+            for share, weights in _compute_integer_weights(self.widths, size):
                 total = sum(
-                    weight.numerator * (share // weight.denominator) * block[places[level] + place]
-                    for (level, place), weight in weights.items()
+                    weight * block[places[level] + place] for level, place, weight in weights
                 )
                 own = before + Fraction(total, share)
                 sums.append(floor(own + _HALF))  # to nearest
