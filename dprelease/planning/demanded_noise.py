@@ -19,6 +19,7 @@ from dprelease.planning.steps import Choices, Draft
 from dprelease.privacy.interval_arithmetic import round_up
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics import read_release as reading
+from dprelease.statistics.statistic_registry import get_statistic
 
 _HALVINGS = 24
 _STRONGEST = Fraction(10**6)
@@ -108,11 +109,14 @@ def find_weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choi
     while (weakest_choice := try_intensity(high)) is None:
         low, high = high, high * 4
         if high > _STRONGEST:
+            statistics = [get_statistic(read.query.statistic) for read in draft.reads]
+            by_records = any(statistic.error_by_records for statistic in statistics)
             raise complain(
                 release,
                 draft.query,
                 "E317",
                 f'no noise is small enough for the accuracy of "{draft.name}"',
+                "" if by_records else "allow a wider `within`",  # only some targets have `records`
             )
     while low is None:
         lower = high / 4

@@ -258,7 +258,8 @@ def _resolve_ledger(
             hint = "a ledger is either a file or on a server: keep one of them"
             part.complain("E111", "url_env beside path", "url_env", hint=hint, at="key")
         if parts.perturbs:
-            part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
+            message, hint = RECORDS_NEED_A_FILE
+            part.complain("E111", message, "url_env", hint=hint)
         ledger, witness = ON_SERVER + model.url_env, witness or f"{model.url_env}.witness"
     return LedgerSettings(
         ledger if model.url_env is not None else make_absolute(base, ledger),

@@ -154,9 +154,10 @@ def test_records_need_a_file_beside_them(cli, spec, folder):
     spec(ON_SERVER, ("[output]", f"{TABLE}\n[output]"))
     answer = cli("check", "small.toml")
     assert answer.code == 2
-    assert (
-        "record-level tables are stored in the folder of a ledger file" in answer.out + answer.err
-    )
+    said = answer.out + answer.err
+    assert "record-level tables are stored in the folder of a ledger file" in said
+    assert "[ledger.url_env]" in said
+    assert "hint: write [ledger] path instead" in said
 
 
 def test_no_variable_no_charge(cli, spec, folder):

@@ -106,7 +106,7 @@ def compute_truth_epsilon(labels: int, truth: Fraction) -> Fraction:
 def choose_size(
     labels: int, epsilon: Fraction, delta: Fraction = ZERO, size_limit: int = MOST_IN_A_SET
 ) -> int:
-    """Choose the size of sets, at most ``most``, with the least mean variance; ties to less.
+    """Choose the size of sets, at most ``size_limit``, with the least mean variance; ties to less.
 
     Sets of more than 32 help where labels are over a hundred and epsilon is small, by a quarter of
     the error for 400 at epsilon 1; but an answer takes as much time and room as it has labels.

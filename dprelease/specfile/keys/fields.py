@@ -1,4 +1,4 @@
-"""What a key of the spec can hold besides a number: texts, lists, quantiles, mechanisms.
+"""What a key of the spec can hold besides a number: texts, lists, quantiles.
 
 Each function reads one TOML value, or raises ``Refused`` or ``Unread``.
 """

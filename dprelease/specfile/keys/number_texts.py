@@ -138,6 +138,11 @@ def bound(value: object) -> int:
     return _read_whole(value, MAX_BOUND, "E236")
 
 
+def read_record_number(value: object) -> int:
+    """Read how many records are behind a figure: from 1 to 10^9. Raises ``Refused``."""
+    return _read_whole(value, MAX_BOUND, "E240", "write the number of records, such as 1000")
+
+
 def record_lines(value: object) -> int:
     """Read how many lines one record may have: from 2 to 10,000. Raises ``Refused``."""
     hint = "write the most lines that one record has, such as 100"

@@ -112,6 +112,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         ]
     },
     number_texts.bound: {"type": "integer", "minimum": 1, "maximum": number_texts.MAX_BOUND},
+    number_texts.read_record_number: {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": number_texts.MAX_BOUND,
+    },
     number_texts.record_lines: {
         "type": "integer",
         "minimum": 2,

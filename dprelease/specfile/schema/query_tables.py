@@ -9,10 +9,10 @@ from dprelease.specfile.keys.fields import (
     read_text,
 )
 from dprelease.specfile.keys.number_texts import (
-    bound,
     read_budget,
     read_confidence,
     read_halfwidth,
+    read_record_number,
     read_selection_delta,
 )
 from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
@@ -81,7 +81,7 @@ class AccuracySection(Section, header="accuracy = { ... }"):
         read_confidence, "how often the noise must be within that, 0.5 to below 1", "0.95"
     )
     records = Key(
-        bound,
+        read_record_number,
         "for means, shares, ratios and variances: the number of records for which the target "
         "holds, if their values are spread evenly over the bounds",
     )

@@ -141,7 +141,7 @@ def understate(plan: Plan) -> Iterator[tuple[str, Plan]]:
 
 
 CASES = [
-    (statistic, adjacency, limits, keys, budget, BOUNDS[place % 4], weighted)
+    (statistic, adjacency, limits, keys, budget, BOUNDS[place // 8 % 4], weighted)
     for place, (statistic, adjacency, limits, keys, budget, weighted) in enumerate(
         product(QUERIES, ADJACENCIES, LIMITS, KEYS, BUDGETS, [False, True])
     )

@@ -259,7 +259,7 @@ class WeightBuckets:
 
 
 def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """Divide distances into ``WeightBuckets``, in 64 bits wherever they fit."""
+    """Number the bucket of each distance, in 64 bits wherever they fit."""
     if width >= FITS and distances.dtype != object:
         return np.zeros(distances.size, dtype=np.int64)
     levels: npt.NDArray[Any] = distances // width

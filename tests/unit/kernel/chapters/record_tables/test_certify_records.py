@@ -55,6 +55,31 @@ def with_response(plan: Plan, table: int, column: int, change: Callable[[Any], A
     return with_step(plan, table, replace(step, responses=tuple(responses)))
 
 
+def sharpen(law: Any) -> Any:
+    """The window's levels a hundredth likelier."""
+    return replace(law, first=replace(law.first, ratio=law.first.ratio * Fraction(101, 100)))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "change"),
+    [
+        (0, 0, lambda law: replace(law, keep=law.keep + Fraction(1, 2**40))),
+        (0, 3, lambda law: replace(law, keep=law.keep + Fraction(1, 2**40))),
+        (0, 0, lambda law: replace(law, labels=law.labels - 1)),
+        (0, 1, sharpen),
+        (0, 2, sharpen),
+        (1, 0, lambda law: replace(law, scale=law.scale * Fraction(999_999, 1_000_000))),
+    ],
+)
+def test_a_law_that_loses_more_than_is_claimed_is_refused(
+    table: int, column: int, change: Callable[[Any], Any]
+) -> None:
+    def change_law(response: Any) -> Any:
+        return replace(response, law=change(response.law))
+
+    check_refused(with_response(usual(), table, column, change_law))
+
+
 def with_step(plan: Plan, table: int, step: RecordStep) -> Plan:
     records = list(plan.records)
     records[table] = step
