@@ -37,7 +37,7 @@ def make_plan(
     *,
     margin: Fraction | None = accounting.MARGINS[0],
     jointly: bool = True,
-    trees: bool = True,
+    as_version_02: bool = False,
 ) -> Plan:
     """Plan a release: choose the noise of every query and compose the loss of them all.
 
@@ -48,8 +48,8 @@ def make_plan(
         margin: Factor above 1 by which a numerically composed epsilon exceeds the computed one;
             None: compose numerically only if the spec's accounting is pld.
         jointly: Plan counts together where that errs less; if False, plan every query by itself.
-        trees: Release cumulative counts as trees where that errs less; if False, choose how they
-            are released as version 0.2 did.
+        as_version_02: Choose among the strategies that version 0.2 had, as it chose, so that its
+            runs are found again.
 
     Returns:
         The plan. Its composed loss is at most the declared total.
@@ -77,7 +77,9 @@ def make_plan(
     if remaining.accounting in {"zcdp", "pld"} and remaining.delta == 0:
         raise _build_composition_failure(release, total)
     try:
-        solution = choose_best_solution(release, remaining, jointly=jointly, trees=trees)
+        solution = choose_best_solution(
+            release, remaining, jointly=jointly, as_version_02=as_version_02
+        )
     except ValueError:
         raise _build_composition_failure(release, total) from None
     drafts = solution.drafts

@@ -98,12 +98,12 @@ class Unmet(Failure):
 
 
 def choose_best_solution(
-    release: Release, total: Total, *, jointly: bool = True, trees: bool = True
+    release: Release, total: Total, *, jointly: bool = True, as_version_02: bool = False
 ) -> Solution:
     """Try sharing all, none and some of the targeted releases; return the least noisy plan.
 
     Without ``jointly`` no counts are planned together, and no query is released in another way;
-    without ``trees`` none as a tree.
+    ``as_version_02``: only by strategies that version 0.2 had, compared as it did.
     Raises Failure or ValueError if no attempt succeeds.
     """
     bases = build_unmerged_drafts(release)
@@ -114,7 +114,7 @@ def choose_best_solution(
         if not jointly:
             return solution
         solution = _try_strategies(release, bases, solution, total)
-        return _try_alternatives(release, solution, total, trees=trees)
+        return _try_alternatives(release, solution, total, as_version_02=as_version_02)
     separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -134,21 +134,23 @@ def choose_best_solution(
 
 
 def _try_alternatives(
-    release: Release, solution: Solution, total: Total, *, trees: bool
+    release: Release, solution: Solution, total: Total, *, as_version_02: bool
 ) -> Solution:
     """Release queries by the alternatives of their statistics where that is worth it.
 
     The error of each such query is then at most ``WORTH`` times what it was, and that of no other
-    query is above ``AS_GOOD`` times. Without ``trees`` all is as in version 0.2, which compared the
-    continuous laws: of little noise these tell little.
+    query is above ``AS_GOOD`` times. ``as_version_02``: compare the
+    continuous laws; of little noise these tell little.
     """
-    alternatives = [list(iter_alternatives(draft, trees=trees)) for draft in solution.drafts]
+    alternatives = [
+        list(iter_alternatives(draft, as_version_02=as_version_02)) for draft in solution.drafts
+    ]
     for place in range(max(map(len, alternatives), default=0)):
         drafts = [
             others[place] if place < len(others) else draft
             for draft, others in zip(solution.drafts, alternatives, strict=True)
         ]
-        solution = _try_drafts(release, solution, drafts, total, exactly=trees)
+        solution = _try_drafts(release, solution, drafts, total, exactly=not as_version_02)
     return solution
 
 

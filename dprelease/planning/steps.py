@@ -126,16 +126,16 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         )
 
 
-def iter_alternatives(draft: Draft, *, trees: bool) -> Iterator[Draft]:
+def iter_alternatives(draft: Draft, *, as_version_02: bool) -> Iterator[Draft]:
     """Iterate over other ways to release a draft's figures, which its statistic has.
 
-    There are none if the draft is free, selects keys or has an accuracy target. Without ``trees``
-    no way is a tree.
+    There are none if the draft is free, selects keys or has an accuracy target. Version 0.2
+    had no trees.
     """
     if draft.free or draft.selects or draft.demand.targeted:
         return
     for released in get_statistic(draft.query.statistic).define_alternatives(draft.query):
-        if trees or all(axis.kind is not AxisKind.TREE for axis in released.axes):
+        if not as_version_02 or all(axis.kind is not AxisKind.TREE for axis in released.axes):
             yield _switch_release(draft, released)
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def plan_and_certify(
-    release: Release, *, jointly: bool = True, trees: bool = True, is_sealed: bool = False
+    release: Release, *, jointly: bool = True, as_version_02: bool = False, is_sealed: bool = False
 ) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     Args:
         release: The checked spec.
         jointly: Plan queries together; see ``make_plan``.
-        trees: Release cumulative counts as trees; see ``make_plan``.
+        as_version_02: Choose among the strategies of version 0.2; see ``make_plan``.
         is_sealed: The run is sealed; see ``certify``.
 
     Returns:
@@ -44,14 +44,14 @@ def plan_and_certify(
     # as for very little noise on many figures, a little more is claimed; at last the release is
     # planned by sums and zCDP: more noise, and certified like any other.
     for margin in MARGINS:
-        draft_plan = make_plan(release, margin=margin, jointly=jointly, trees=trees)
+        draft_plan = make_plan(release, margin=margin, jointly=jointly, as_version_02=as_version_02)
         try:
             return certify(draft_plan, is_sealed=is_sealed)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if draft_plan.method != PLD or last:
                 raise
-    summed_plan = make_plan(release, margin=None, jointly=jointly, trees=trees)
+    summed_plan = make_plan(release, margin=None, jointly=jointly, as_version_02=as_version_02)
     return certify(summed_plan, is_sealed=is_sealed)
 
 
@@ -108,7 +108,7 @@ def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterato
     for tried in releases:
         if tried is not release:
             yield plan_and_certify(tried, is_sealed=is_sealed)
-        yield plan_and_certify(tried, trees=False, is_sealed=is_sealed)
+        yield plan_and_certify(tried, as_version_02=True, is_sealed=is_sealed)
         yield plan_and_certify(tried, jointly=False, is_sealed=is_sealed)
 
 

@@ -158,7 +158,7 @@ def test_a_tree_takes_nothing_from_queries_beside_it(
 ) -> None:
     """Gaussian noise mixed along the whole order would make figures with Laplace noise err more."""
     release = load_release(100, budget, RUNNING, {"name": "s", **other})
-    plan, before = make_plan(release), make_plan(release, trees=False)
+    plan, before = make_plan(release), make_plan(release, as_version_02=True)
     certify(plan)
     assert build_step(plan).axes[0].kind is AxisKind.TREE
     assert build_step(plan).noise.family is NoiseFamily.LAPLACE
