@@ -43,9 +43,9 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Arrow file: no value, so bounds, keys and budget are yours to write.
     """
     from dprelease.files.packed import get_suffix
+    from dprelease.model.source_registry import SOURCES, SUFFIXES
     from dprelease.scaffold.file_columns import Csv, read_csv_columns
     from dprelease.scaffold.template import MARK, NewSpec, check_path, write_spec
-    from dprelease.sources.source_registry import SOURCES, SUFFIXES
 
     if "://" in data:  # a URI may hold a password, and is not said again
         hint = "write its spec by hand: How-to, Read from a database"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account
 from dprelease.model import NUMERIC_TYPES, Adjacency, Column, ColumnType, Dialect, Release
-from dprelease.sources.source_registry import SOURCES
+from dprelease.model.source_registry import SOURCES
 
 Definition = Mapping[str, object]
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from dprelease.model.columns import ColumnType, Expression, Grid
 from dprelease.model.queries import Candidates, Group
+from dprelease.model.source_registry import SOURCES, Records
 
 
 class Dialect(Struct, frozen=True):
@@ -42,11 +43,6 @@ class Database(Struct, frozen=True):
     table: tuple[str, ...]
 
 
-# Formats that state the number of their records apart from them. A format of lines is none: where
-# its last line may lack a line feed, what a record holds decides whether it is one.
-_OF_ROWS = frozenset({"parquet", "arrow", "adbc", "frame"})
-
-
 class Source(Struct, frozen=True):
     """Place of the table: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
@@ -68,18 +64,27 @@ class Source(Struct, frozen=True):
         return self.database is not None or "://" in self.pattern
 
     @property
+    def has_lines(self) -> bool:
+        """True if line ends delimit records, whatever the records hold."""
+        # Quotes delimit records of several lines.
+        return self._records is Records.LINES and self.dialect.max_lines == 1
+
+    @property
     def is_framed(self) -> bool:
         """True if rows or line ends delimit records, whatever the records hold."""
-        # Quotes delimit records of several lines, and an empty last row of a sheet is not a record.
-        if self.format == "csv":
-            return self.dialect.max_lines == 1
-        return self.format in _OF_ROWS
+        return self.has_lines or self._records is Records.ROWS
 
     @property
     def has_fixed_records(self) -> bool:
         """True if no content of a record changes the number of records."""
         # An empty last line is a record only if it has a line feed.
-        return self.format in _OF_ROWS or (self.is_framed and self.must_end)
+        return self.is_framed and (self.must_end or not self.has_lines)
+
+    @property
+    def _records(self) -> Records:
+        listed = SOURCES.get(self.format)
+        # A doctored plan can name any format; of content the least is claimed.
+        return Records.CONTENT if listed is None else listed.records
 
 
 class MeasureKind(StrEnum):

@@ -17,6 +17,7 @@ from dprelease.errors import Failure
 from dprelease.local.record_table_plan import plan_tables
 from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
 from dprelease.model.sentences import Sentence, Text, sentence
+from dprelease.model.source_registry import SOURCES, Records
 from dprelease.planning.budgets import (
     STATED_DELTA,
     Total,
@@ -195,7 +196,7 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
 
 def _explain_missing_records(source: Source) -> Sentence:
     """Explain why the content of a record can decide whether it is there."""
-    if source.format == "csv":
+    if SOURCES[source.format].records is Records.LINES:
         return sentence("plan.notes.quotes_decide_records")
     return sentence("plan.notes.empty_rows_of_sheets")
 

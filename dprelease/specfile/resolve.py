@@ -219,7 +219,7 @@ def _set_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Data
     """Say whether a record that is replaced is there in any case: lines must end for that."""
     source, replaced = data.source, privacy.adjacency is Adjacency.REPLACE_ONE
     if replaced and (privacy.unit == "row" or parts.perturbs):
-        source = replace(source, must_end=source.is_framed and source.format == "csv")
+        source = replace(source, must_end=source.has_lines)
     fixed = source.has_fixed_records
     return replace(data, source=source), replace(privacy, has_fixed_records=fixed)
 

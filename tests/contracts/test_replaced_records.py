@@ -53,7 +53,7 @@ from dprelease.model import (
     RecordRequest,
     Step,
 )
-from dprelease.sources.source_registry import SOURCES
+from dprelease.model.source_registry import SOURCES
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

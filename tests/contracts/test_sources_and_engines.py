@@ -26,8 +26,8 @@ from thorough import examples
 from dprelease import engines
 from dprelease.engines.duckdb import duckdb_engine
 from dprelease.model import AggregateRequest
+from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.sources.shared.source_format import lay_out
-from dprelease.sources.source_registry import DRIVERS, SOURCES
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

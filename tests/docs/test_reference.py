@@ -11,8 +11,8 @@ from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
 from dprelease.errors import read_code_groups
+from dprelease.model import source_registry
 from dprelease.report_format import REPORT_FORMATS
-from dprelease.sources import source_registry
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.statistics.statistic_registry import STATISTICS
 

@@ -14,7 +14,7 @@ from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, iter_files_below
 from world import HEADER as COLUMNS
 from world import ROWS, Rows, World
 
-from dprelease.sources.source_registry import DRIVERS
+from dprelease.model.source_registry import DRIVERS
 
 DATA = 'path = "data.csv"'
 OF_A_DATABASE = """\

@@ -25,8 +25,8 @@ from product_source import (
 import dprelease
 from dprelease.cli.app import COMMANDS, MODULES
 from dprelease.engines import ENGINES
+from dprelease.model.source_registry import SOURCES
 from dprelease.report_format import REPORT_FORMATS
-from dprelease.sources.source_registry import SOURCES
 
 # No float from a record to its noisy figure. Paths are files or folders below the package; what
 # they show people afterwards may use floats, function by function. Not here: expressions, which

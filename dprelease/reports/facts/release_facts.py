@@ -23,6 +23,7 @@ from dprelease.model import (
     Review,
     StoredTable,
 )
+from dprelease.model.source_registry import SOURCES
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.facts.explanations import word_warnings
 from dprelease.reports.facts.finished import word_finishings
@@ -70,7 +71,6 @@ from dprelease.reports.text.shown_numbers import (
     write_exact,
     write_headline,
 )
-from dprelease.sources.source_registry import SOURCES
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import STATISTICS
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from dprelease.language import say
+from dprelease.model.source_registry import SOURCES
 from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, extend_schema
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
 
@@ -322,7 +323,7 @@ class Accounting(Fact, frozen=True, kw_only=True):
 class DataFile(Fact, frozen=True, kw_only=True):
     """How the file is read; of Parquet there is only the path."""
 
-    format: Annotated[str, extend_schema(enum=["csv", "parquet", "arrow", "xlsx", "adbc", "frame"])]
+    format: Annotated[str, extend_schema(enum=list(SOURCES))]
     path: str
     delimiter: str | None = None
     quote: str | None = None

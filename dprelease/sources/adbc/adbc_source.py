@@ -17,6 +17,7 @@ from msgspec import Struct
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
 from dprelease.model import Database, Dialect, InputColumn, Source
+from dprelease.model.source_registry import DRIVERS
 from dprelease.sources.adbc.driver import (
     URI_KEY,
     Driver,
@@ -30,7 +31,6 @@ from dprelease.sources.adbc.sqlite import SQLite
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
-from dprelease.sources.source_registry import DRIVERS
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}
 AS_STORED = Dialect(null_values=())

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
+from dprelease.model.source_registry import SOURCES
 from dprelease.sources.shared.column_names import choose_place, find_places
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.locations import (
@@ -23,7 +24,6 @@ from dprelease.sources.shared.locations import (
     open_unpacked,
     strip_packing_suffix,
 )
-from dprelease.sources.source_registry import SOURCES
 
 BOM = b"\xef\xbb\xbf"
 _ASCII = "".join(map(chr, range(128)))

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dprelease.model import InputColumn, Source
+from dprelease.model.source_registry import SOURCES
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.shared.record_stream import Fields, RecordStream
-from dprelease.sources.source_registry import SOURCES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ from dprelease.engines.engine_registry import ON_CLUSTERS
 from dprelease.files.packed import detect_packing, get_suffix, strip_packing
 from dprelease.files.uris import is_uri, split_options
 from dprelease.model import Data, Database, Dialect, Source
-from dprelease.sources.source_registry import DRIVERS, SOURCES, SUFFIXES
+from dprelease.model.source_registry import DRIVERS, SOURCES, SUFFIXES
 from dprelease.specfile.checks.columns.domains import UNPRINTABLE
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Refused

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dprelease.model import Data, Dialect, Query
 from dprelease.model.release import SECTORS
-from dprelease.sources.source_registry import SOURCES
+from dprelease.model.source_registry import SOURCES
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Spot
 from dprelease.specfile.keys.section_reader import Part

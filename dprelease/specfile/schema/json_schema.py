@@ -14,8 +14,8 @@ from typing import Any
 
 from dprelease.local import perturb_section
 from dprelease.local.perturb_section import PerturbSection
+from dprelease.model.source_registry import SOURCES
 from dprelease.report_format import REPORT_FORMATS
-from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile.keys import fields, number_texts
 from dprelease.specfile.keys.section_reader import Choice, Key, Section
 from dprelease.specfile.schema import query_tables, review, sections

@@ -13,8 +13,8 @@ from typing import Literal
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.local.perturb_section import PerturbSection
+from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.report_format import DEFAULT_REPORT_FORMATS
-from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.keys.fields import (
     flag,
     label,

@@ -42,7 +42,7 @@ from dprelease.model import (
     Review,
     Source,
 )
-from dprelease.sources.source_registry import SOURCES
+from dprelease.model.source_registry import SOURCES
 from dprelease.specfile import load
 
 

@@ -14,6 +14,7 @@ from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.model.source_registry import SOURCES
 from dprelease.output.read_back import read_table, round_as_in_file
 from dprelease.output.table_files import write_table
 from dprelease.planning.planner import make_plan
@@ -30,7 +31,6 @@ from dprelease.reports.renderers.opendp_registry import build_entry
 from dprelease.reports.renderers.opendp_registry import render as render_registry
 from dprelease.reports.report_formats import name_report_file
 from dprelease.reports.rerender import rerender
-from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile import load
 
 

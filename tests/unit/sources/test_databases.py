@@ -35,9 +35,9 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
+from dprelease.model.source_registry import DRIVERS
 from dprelease.sources.adbc import adbc_source as adbc
 from dprelease.sources.adbc.sqlite import read_only
-from dprelease.sources.source_registry import DRIVERS
 
 T = ColumnType
 ENGINE = engines.get("duckdb")

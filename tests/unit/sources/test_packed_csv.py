@@ -30,11 +30,11 @@ from dprelease.model import (
     MeasureKind,
     Source,
 )
+from dprelease.model.source_registry import SOURCES
 from dprelease.sources.csv.csv_reader import iter_blocks
 from dprelease.sources.csv.line_check import LineScan
 from dprelease.sources.shared.files import LINE_LIMIT, Split, resolve
 from dprelease.sources.shared.source_format import lay_out
-from dprelease.sources.source_registry import SOURCES
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

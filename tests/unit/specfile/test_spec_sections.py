@@ -10,7 +10,7 @@ import pytest
 
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import LANGUAGES
-from dprelease.sources.source_registry import DRIVERS, SOURCES
+from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.keys.fields import flag, read_line

@@ -1,0 +1,96 @@
+"""Registry of source formats: the one list that spec, schema and run read.
+
+Modules are named, and imported only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Records(StrEnum):
+    """What delimits the records of a format, which decides if their number may be public.
+
+    ROWS: the format states their number apart from what they hold. LINES: line ends do, unless a
+    spec lets a record have several lines; an empty last line is a record only if it has its line
+    feed. CONTENT: what a record holds decides whether it is one, as an empty last row of a sheet.
+    """
+
+    ROWS = "rows"
+    LINES = "lines"
+    CONTENT = "content"
+
+
+def _list_endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(suffix + how for suffix in suffixes for how in ("", *packed))
+
+
+class Listed(NamedTuple):
+    """A registered source format, with what is known without importing its module.
+
+    ``module`` holds its SOURCE; ``title`` is its name in sentences; ``records`` says what delimits
+    records: a wrong LINES or ROWS would make a number public that a record decides. ``suffixes``
+    select the format by the name of a file, ``inside`` the files of a folder; ``packed`` are the
+    suffixes of compression that may follow. ``options`` are the keys of ``[data]`` that say how
+    texts are read, ``place`` those that say where the table is; any other key of either kind is
+    refused.
+    """
+
+    module: str
+    title: str
+    records: Records
+    suffixes: tuple[str, ...]
+    inside: tuple[str, ...]
+    options: frozenset[str] = frozenset()
+    packed: tuple[str, ...] = ()
+    place: tuple[str, ...] = ("path",)
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Endings of the names of files that are read in a folder."""
+        return _list_endings(self.inside, self.packed)
+
+
+# name in [data] format -> what is known of it
+SOURCES = {
+    "csv": Listed(
+        "dprelease.sources.csv.csv_source", "CSV", Records.LINES,
+        (".csv", ".txt", ".tsv"), (".csv",),
+        frozenset(
+            {"delimiter", "quote", "encoding", "null_values", "header", "names", "strip",
+             "decimal", "thousands", "multiline", "max_lines_per_record"}
+        ),
+        (".gz", ".zst"),
+    ),
+    "parquet": Listed(
+        "dprelease.sources.parquet.parquet_source", "Parquet", Records.ROWS,
+        (".parquet", ".pq"), (".parquet",),
+    ),
+    "arrow": Listed(
+        "dprelease.sources.arrow.arrow_source", "Arrow", Records.ROWS,
+        (".arrow", ".feather", ".ipc"), (".arrow", ".feather", ".ipc"),
+    ),
+    "xlsx": Listed(
+        "dprelease.sources.xlsx.xlsx_source", "an Excel workbook", Records.CONTENT,
+        (".xlsx",), (".xlsx",), frozenset({"sheet"}),
+    ),
+    "adbc": Listed(
+        "dprelease.sources.adbc.adbc_source", "in a database", Records.ROWS,
+        (), (), place=("driver", "uri_env", "table"),
+    ),
+    "frame": Listed(
+        "dprelease.sources.frame.frame_source", "a table from Python", Records.ROWS,
+        (), (), place=(),
+    ),
+}  # fmt: skip
+
+SUFFIXES = {
+    ending: name
+    for name, listed in SOURCES.items()
+    for ending in _list_endings(listed.suffixes, listed.packed)
+}
+"""The format that the suffix of a path stands for."""
+
+# name in [data] driver, of a package adbc_driver_NAME and of our extra adbc-NAME -> its title
+DRIVERS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
