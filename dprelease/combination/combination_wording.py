@@ -9,20 +9,22 @@ from dprelease.combination.combined_intervals import Interval
 from dprelease.language import number_text
 
 
-def write_interval(interval: Interval) -> tuple[str, str, str, str]:
+def write_interval(interval: Interval, shown: Fraction | None = None) -> tuple[str, str, str, str]:
     """Write an interval with two digits of its half-width.
 
     Args:
         interval: Exact numbers.
+        shown: The half-width whose digits count, if not that of the interval.
 
     Returns:
         Value, half-width, low end and high end, with the separators of the language. The
         half-width and the ends are rounded outward.
     """
     places = 0
-    if interval.half:
+    half = interval.half if shown is None else shown
+    if half:
         # Two digits of the half-width; whole numbers below 1,000 keep all of theirs.
-        places = 1 - Decimal(float(interval.half)).adjusted()
+        places = 1 - Decimal(float(half)).adjusted()
         places = places if places > 0 else min(0, places + 1)
     if all(end.denominator == 1 for end in interval):
         places = min(0, places)

@@ -102,7 +102,7 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
     if facts.queries:
         yield build_figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
-        yield from filter(None, [build_quotable_section(published, level)])
+        yield from filter(None, [build_quotable_section(facts, published, level)])
         yield build_reading_section(facts)
         yield from filter(None, [build_use_section(facts, published, level)])
     yield from _iter_record_sections(facts, level)

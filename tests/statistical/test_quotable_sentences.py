@@ -24,8 +24,8 @@ TRUTH = {
     "cases": {"": sum(SIZES)},
 }
 SENTENCE = re.compile(
-    r"(?P<name>\w+) is (?:(?P<end>highest|lowest) for \w+ (?P<label>\w+): )?(?P<value>\S+) "
-    r"\((?P<low>\S+) to (?P<high>\S+)\)"
+    r"(?P<name>\w+): (?:(?P<end>highest|lowest) for \w+ (?P<label>\w+), )?(?P<value>\S+) "
+    r"\((?P<low>\S+) to (?P<high>[^\s;)]+)[;)]"
 )
 ALONE = [
     {"name": "visits", "statistic": "count", "by": ["region"]},
@@ -48,7 +48,7 @@ def is_wrong(sentence: str) -> bool:
     """Whether the known data refute it."""
     match = SENTENCE.match(sentence)
     if match is None:
-        assert "can't be told apart" in sentence
+        assert "can be shown to be" in sentence
         return False
     truth = TRUTH[match["name"]]
     label = match["label"] or ""
@@ -65,7 +65,7 @@ def wrong_releases(made: Redrawn, alpha: Fraction, releases: int, entropy: Any) 
     """In how many releases a sentence is wrong, and how many sentences say which is at an end."""
     facts, wrong, telling = made.facts(entropy), 0, 0
     for _ in range(releases):
-        sentences = list(iter_quotable(Published(facts, made.tables(entropy)), alpha))
+        sentences = list(iter_quotable(facts, Published(facts, made.tables(entropy)), alpha))
         wrong += any(map(is_wrong, sentences))
         telling += sum("clearly" in sentence for sentence in sentences)
     return wrong, telling

@@ -389,6 +389,7 @@ def _describe_column(column: Column, private: bool) -> ColumnFacts:
         expression=_describe_computation(column),
         source=column.source,
         written=" ".join(filter(None, (column.format, column.zone))) or None,
+        state_of=None if column.observed_column is None else column.observed_column.name,
     )
 
 

@@ -362,6 +362,10 @@ class Column(Fact, frozen=True, kw_only=True):
     expression: str | None
     source: str | None
     written: str | None = None  # format and zone
+    state_of: Annotated[
+        str | None,
+        extend_schema("The column of whose fields it tells the state, in counts of data quality."),
+    ] = None
 
 
 class ListFile(Fact, frozen=True, kw_only=True):

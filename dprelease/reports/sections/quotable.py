@@ -5,11 +5,15 @@ and that each difference of two linear cells of a column does. Each of n stateme
 that all hold with 1 - alpha (Bonferroni); what is said follows from them. That two groups can't be
 told apart says nothing of the truth. Labels of a column are alike to noise, so one half-width
 serves for all its cells, and one for all its differences.
+
+A quotation carries no caveat, so there is none on figures that need one: of people whose rows are
+limited, of a weighted survey, of data quality, and on the highest of bins that are not equally wide
+(``_is_subject``). Values that the spec's bounds may have moved are said to be counted within them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import NamedTuple
@@ -19,19 +23,30 @@ from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import Interval, bound_error, mean_interval
 from dprelease.language import say, word
 from dprelease.postprocess.intervals.number_text import join_names
+from dprelease.reports.model.report_model import Column, ReportFacts
 from dprelease.reports.sections.document import Bullets, Paragraph, Section
+from dprelease.reports.text.shown_names import have_equal_widths
+from dprelease.reports.text.shown_numbers import format_number
+from dprelease.statistics.statistic_registry import STATISTICS
 
 MOST_COLUMNS = 12
 MOST_CELLS = 40
 MOST_ALIKE = 3
+"""So many groups that can't be told apart are named."""
+
+TRUTH_VALUES = {"true", "false"}
 
 
 class Ranked(NamedTuple):
-    """A column's cells with their intervals, and how far two must be apart; None of means."""
+    """A column's cells with their intervals, and how far two must be apart; None of means.
+
+    ``shown``: half-width that the figures are rounded by, which is that of the published table.
+    """
 
     figures: Figures
     cells: tuple[Interval, ...]
     apart_from: Fraction | None
+    shown: Fraction
 
     def differ(self, higher: int, lower: int) -> bool:
         """Check whether the first cell is clearly more than the second."""
@@ -41,9 +56,11 @@ class Ranked(NamedTuple):
         return higher_cell.value - lower_cell.value > self.apart_from
 
 
-def build_quotable_section(published: Published, level: float) -> Section | None:
+def build_quotable_section(
+    facts: ReportFacts, published: Published, level: float
+) -> Section | None:
     """Lay out sentences on the figures; None where there is nothing to say."""
-    sentences = tuple(iter_quotable(published, 1 - Fraction(str(level)) / 100))
+    sentences = tuple(iter_quotable(facts, published, 1 - Fraction(str(level)) / 100))
     if not sentences:
         return None
     lead = say("quotable.note", level=level)
@@ -51,63 +68,91 @@ def build_quotable_section(published: Published, level: float) -> Section | None
     return Section("quotable", name, name, (Paragraph(lead), Bullets(sentences)))
 
 
-def iter_quotable(published: Published, alpha: Fraction) -> Iterator[str]:
+def iter_quotable(facts: ReportFacts, published: Published, alpha: Fraction) -> Iterator[str]:
     """Say which groups have most and least; all is true together but for a chance of alpha."""
-    columns = [figures for figures in published.figures if _is_subject(figures)][:MOST_COLUMNS]
+    declared = {column.name: column for column in facts.columns}
+    columns = [figures for figures in published.figures if _is_subject(facts, declared, figures)]
+    # Totals first: they are what readers look for.
+    columns = sorted(columns, key=lambda figures: len(figures.rows) > 1)[:MOST_COLUMNS]
     # a statement on each cell, and of linear figures on each two
     statements = sum(
         len(figures.rows) + (comb(len(figures.rows), 2) if figures.terms else 0)
         for figures in columns
     )
     for figures in columns:
-        ranked = _rank_cells(published, figures, alpha / statements)
+        ranked = _rank_cells(published, figures, alpha, statements)
         if ranked is not None:
-            yield from _iter_sentences(ranked)
+            yield from _iter_sentences(ranked, declared)
 
 
-def _is_subject(figures: Figures) -> bool:
+def _is_subject(facts: ReportFacts, declared: Mapping[str, Column], figures: Figures) -> bool:
     """Check, by the plan alone, whether statements are made about the column."""
-    groups = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
-    as_released = figures.query.finishing is None
-    return groups and as_released and not figures.is_behind and bool(figures.terms or figures.share)
+    query = figures.query
+    grouping = [declared.get(name) for name in query.by]
+    statistic = STATISTICS[query.statistic]
+    has_few_cells = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
+    is_known = bool(figures.terms or figures.share) and not figures.is_behind
+    # Each person is counted once in a total of people, however many rows are kept.
+    is_limited = facts.deployment.privacy_unit.bounding is not None and (
+        not statistic.counts_units or bool(figures.groups)
+    )
+    return (
+        has_few_cells
+        and is_known
+        and not is_limited
+        and query.finishing is None
+        and query.survey_weight is None
+        and query.statistic != "cumulative"
+        and not any(column is not None and column.state_of is not None for column in grouping)
+        and have_equal_widths([row[0] for row in figures.rows if row])
+    )
 
 
-def _rank_cells(published: Published, figures: Figures, alpha: Fraction) -> Ranked | None:
+def _rank_cells(
+    published: Published, figures: Figures, alpha: Fraction, statements: int
+) -> Ranked | None:
+    """Give the cells their intervals, each of which fails with a chance of alpha/statements."""
     if any(value is None for value in figures.values):
         return None
+    part = alpha / statements
     if figures.terms is None:
-        means = [mean_interval(published, figures, [p], alpha) for p in range(len(figures.rows))]
+        means = [mean_interval(published, figures, [p], part) for p in range(len(figures.rows))]
         cells = tuple(mean for mean in means if mean is not None)
-        return Ranked(figures, cells, None) if len(cells) == len(means) else None
+        if len(cells) < len(means):
+            return None
+        own = [mean_interval(published, figures, [p], alpha) for p in range(len(figures.rows))]
+        return Ranked(figures, cells, None, max(mean.half for mean in own if mean is not None))
     difference = {0: Fraction(1), 1: Fraction(-1)}
     wide = Fraction(0)
     try:
-        half = bound_error(alpha, (published, [(figures, {0: Fraction(1)})]))
+        shown, half = (
+            bound_error(chance, (published, [(figures, {0: Fraction(1)})]))
+            for chance in (alpha, part)
+        )
         if len(figures.rows) > 1:
-            wide = bound_error(alpha, (published, [(figures, difference)]))
+            wide = bound_error(part, (published, [(figures, difference)]))
     except ValueError:  # too large
         return None
     values = [value for value in figures.values if value is not None]
     cells = tuple(Interval(value, value - half, value + half) for value in values)
-    return Ranked(figures, cells, wide)
+    return Ranked(figures, cells, wide, shown)
 
 
-def _iter_sentences(ranked: Ranked) -> Iterator[str]:
-    figures, cells = ranked.figures, ranked.cells
+def _iter_sentences(ranked: Ranked, declared: Mapping[str, Column]) -> Iterator[str]:
+    cells = ranked.cells
+    column = declared.get(ranked.figures.query.column or "")
     if len(cells) == 1:
-        value, _, low, high = write_interval(cells[0])
-        yield say(
-            "quotable.figure",
-            figure=figures.title, value=_format_with_unit(value, figures), low=low, high=high
-        )  # fmt: skip
+        yield say("quotable.figure", **_write_words(ranked, 0, column))
         return
     order = sorted(range(len(cells)), key=lambda place: (-cells[place].value, place))
-    yield from _word_extreme(ranked, order, highest=True)
+    yield _word_extreme(ranked, order, column, highest=True)
     if len(cells) > 2:
-        yield from _word_extreme(ranked, order[::-1], highest=False)
+        yield _word_extreme(ranked, order[::-1], column, highest=False)
 
 
-def _word_extreme(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str]:
+def _word_extreme(
+    ranked: Ranked, order: Sequence[int], column: Column | None, *, highest: bool
+) -> str:
     first, *rest = order
     figures = ranked.figures
     alike = [
@@ -115,25 +160,69 @@ def _word_extreme(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Ite
         for place in rest
         if not (ranked.differ(first, place) if highest else ranked.differ(place, first))
     ]
-    keys = [figures.rows[place][0] for place in (first, *alike)]
-    labels = [figures.labels.get(key, key) for key in keys]
-    value, _, low, high = write_interval(ranked.cells[first])
-    words = {
-        "figure": figures.title, "group": figures.group_title, "label": labels[0],
-        "value": _format_with_unit(value, figures), "low": low, "high": high,
-    }  # fmt: skip
-    if not alike and highest:
-        yield say("quotable.highest", **words)
-    elif not alike:
-        yield say("quotable.lowest", **words)
-    elif len(alike) < MOST_ALIKE:
-        words["label"] = word(join_names(labels))
+    if not alike:
+        words = _write_words(ranked, first, column)
+        return say("quotable.highest", **words) if highest else say("quotable.lowest", **words)
+    unknown = {"figure": figures.title, "group": figures.group_title}
+    if len(alike) < MOST_ALIKE:
+        labels = word(join_names([_name_group(figures, place) for place in (first, *alike)]))
         if highest:
-            yield say("quotable.highest_unknown", **words)
-        else:
-            yield say("quotable.lowest_unknown", **words)
+            return say("quotable.highest_of", **unknown, labels=labels)
+        return say("quotable.lowest_of", **unknown, labels=labels)
+    return say("quotable.no_highest" if highest else "quotable.no_lowest", **unknown)
 
 
-def _format_with_unit(value: str, figures: Figures) -> str:
-    unit = figures.unit_text
-    return value if unit is None else say("quotable.with_unit", value=value, unit=unit)
+def _name_group(figures: Figures, place: int) -> str:
+    key = figures.rows[place][0]
+    return figures.labels.get(key, key)
+
+
+def _write_words(ranked: Ranked, place: int, column: Column | None) -> dict[str, str]:
+    """Write a cell for a sentence, cut to what is possible, with the bounds of its values."""
+    figures = ranked.figures
+    statistic = STATISTICS[figures.query.statistic]
+    least, most = _bound_figure(figures, column)
+    ends_and_value: Iterable[Fraction] = ranked.cells[place]
+    if least is not None:
+        ends_and_value = [max(end, least) for end in ends_and_value]
+    if most is not None:
+        ends_and_value = [min(end, most) for end in ends_and_value]
+    interval = Interval(*ends_and_value)
+    shown, percent = ranked.shown, statistic.keys.where_is_numerator
+    if percent:
+        # A tenth of a percent is as much as a sentence carries.
+        interval = Interval(*(100 * end for end in interval))
+        shown = max(100 * shown, Fraction(1))
+    value, _, *ends = write_interval(interval, shown)
+    if percent:
+        value, *ends = (say("words.percent", share=number) for number in (value, *ends))
+    elif figures.unit_text is not None:
+        value = say("quotable.with_unit", value=value, unit=figures.unit_text)
+    remark = ""
+    if statistic.keys.column.is_numeric and column is not None and column.lower is not None:
+        bounds = format_number(column.lower), format_number(column.upper or 0)
+        remark = say("quotable.within", lower=bounds[0], upper=bounds[1])
+    words = {"figure": figures.title, "value": value, "remark": remark}
+    words |= {"low": ends[0], "high": ends[1]}
+    if figures.groups:
+        label = _name_group(figures, place)
+        # "urgent true" reads as a name.
+        group = "quotable.truth" if label in TRUTH_VALUES else "quotable.group"
+        words["group"] = say(group, group=figures.group_title, label=label)
+    return words
+
+
+def _bound_figure(
+    figures: Figures, column: Column | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """Give what the figure without noise can't be below or above, whatever the data."""
+    if figures.share is not None:
+        return figures.share.low, figures.share.high
+    if STATISTICS[figures.query.statistic].counts:
+        return Fraction(0), None
+    if column is None or column.lower is None or column.upper is None:
+        return None, None
+    return (
+        Fraction(0) if column.lower >= 0 else None,
+        Fraction(0) if column.upper <= 0 else None,
+    )

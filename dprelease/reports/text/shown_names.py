@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.language import number_text, say
@@ -149,6 +150,34 @@ def write_bin(kind: ColumnType, key: str) -> str:
         )
     except (ValueError, OverflowError):  # the label of other values, or no file of ours
         return key
+
+
+def have_equal_widths(keys: Iterable[str]) -> bool:
+    """Tell whether all keys that are bins are equally wide; whole months are.
+
+    Args:
+        keys: The keys of a column, of which any may be bins.
+
+    Returns:
+        True if no two bins differ in width, as when there are none. The last bin, which holds its
+        upper end too, is as wide as its ends are apart.
+    """
+    widths = {_measure_bin(bounds[1], bounds[2]) for key in keys if (bounds := _BIN.fullmatch(key))}
+    return len(widths) <= 1
+
+
+def _measure_bin(low: str, high: str) -> tuple[str, object]:
+    try:
+        return "", Fraction(high) - Fraction(low)
+    except ValueError:
+        pass
+    try:
+        first, last = datetime.fromisoformat(low), datetime.fromisoformat(high)
+    except ValueError:  # a label of other values, or no file of ours
+        return low, high
+    if (first.day, first.time()) == (last.day, last.time()) == (1, time()):
+        return "months", 12 * (last.year - first.year) + last.month - first.month
+    return "", last - first
 
 
 def _write_numeric_bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:

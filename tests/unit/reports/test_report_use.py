@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from report_specs import spec
+from report_specs import PEOPLE, spec
 
 from dprelease.cli.app import app
 from dprelease.planning.planner import make_plan
@@ -90,7 +90,7 @@ def test_changed_figures_are_said_to_be_taken_as_released(publish: Callable[...,
 
 def test_equal_figures_are_not_told_apart(publish: Callable[..., str]) -> None:
     text = section(publish(VISITS), "Sentences to quote")
-    assert "The noise does not tell for which region visits is highest: " in text
+    assert "visits: no region can be shown to be highest; the noise hides the order of " in text
     assert "clearly" not in text
 
 
@@ -105,20 +105,95 @@ def test_sentences_have_titles_units_labels_and_bins_in_words(
 ) -> None:
     given = spec(
         VISITS | {"title": "Visits", "unit": "stays"},
-        {"name": "ages", "statistic": "histogram", "column": "age", "bins": [0, 18, 65]},
+        {"name": "ages", "statistic": "histogram", "column": "age", "bins": [0, 18, 36]},
     )
     given["columns"]["region"] |= {"label": "Region of stay", "labels": {"north": "The North"}}
     given["columns"]["age"] = {"type": "integer", "label": "Age group"}
     text = published(make_plan(load(given)), 5000).files["report.md"].decode()
     text = section(text, "Sentences to quote")
-    assert "for which Region of stay Visits is highest: The North and " in text
-    assert "for which Age group ages is highest: 0 to 17 and 18 to 65 can't" in text
+    assert "Visits: no Region of stay can be shown to be highest; the noise hides" in text
+    assert "the order of The North and south." in text
+    assert "ages: no Age group can be shown to be highest; the noise hides" in text
+    assert "the order of 0 to 17 and 18 to 36." in text
     total = published(make_plan(load(spec(TOTAL))), 5000).files["report.md"].decode()
-    assert "- Stays is 5,000 stays (4," in section(total, "Sentences to quote")
+    assert "- Stays: 5,000 stays (4," in section(total, "Sentences to quote")
 
 
-def test_what_is_quoted_is_said_to_lie_within_bounds_and_limits(
-    publish: Callable[..., str],
+def quoted(published: Make, *queries: dict[str, Any], value: int = 5000, **keys: Any) -> str:
+    """The sentences to quote of queries of which every released integer is ``value``."""
+    given = spec(*queries, **keys)
+    given["columns"] |= {
+        "age": {"type": "integer"},
+        "day": {"type": "date"},
+        "place": {"type": "string", "keys": ["a", "b", "c", "d", "e"]},
+    }
+    text = published(make_plan(load(given)), value).files["report.md"].decode()
+    return section(text, "Sentences to quote")
+
+
+AGES = {"name": "ages", "statistic": "histogram", "column": "age"}
+DAYS = {"name": "days", "statistic": "histogram", "column": "day"}
+MONTHS = ["2025-01-01", "2025-02-01", "2025-03-01"]
+
+
+@pytest.mark.parametrize(
+    ("query", "is_quoted"),
+    [
+        (AGES | {"bins": [0, 18, 36]}, True),
+        (AGES | {"bins": [0, 18, 65]}, False),
+        (DAYS | {"bins": MONTHS}, True),
+        (DAYS | {"bins": ["2025-01-01", "2025-01-10", "2025-01-31"]}, False),
+        ({"name": "n", "statistic": "quality"}, False),
+        ({"name": "n", "statistic": "cumulative", "column": "age", "bins": [0, 18, 36]}, False),
+    ],
+)
+def test_only_figures_without_a_caveat_are_quoted(
+    published: Make, query: dict[str, Any], is_quoted: bool
 ) -> None:
-    text = section(publish(TOTAL), "Sentences to quote")
-    assert "those within the spec's bounds and limits: what these cut off is not in them" in text
+    assert (quoted(published, query) != "") is is_quoted
+
+
+def test_figures_of_a_weighted_survey_are_not_quoted(published: Make) -> None:
+    given = spec(TOTAL, {"name": "share", "statistic": "proportion", "where": "urgent"})
+    given["columns"]["weight"] = {"type": "integer", "lower": 0, "upper": 10, "source": "design"}
+    given["data"] |= {"weight": "weight"}
+    text = published(make_plan(load(given)), 5000).files["report.md"].decode()
+    assert section(text, "Sentences to quote") == ""
+
+
+def test_figures_of_people_with_limited_rows_are_not_quoted(published: Make) -> None:
+    people = {"name": "people", "statistic": "count_units"}
+    assert "people: 5,000 (" in quoted(published, people, **PEOPLE)
+    assert quoted(published, people | {"by": ["region"]}, **PEOPLE) == ""
+    assert quoted(published, VISITS, **PEOPLE) == ""
+    assert quoted(published, {**WAIT, "by": []}, **PEOPLE) == ""
+
+
+def test_sentences_say_the_bounds_within_which_values_count(published: Make) -> None:
+    text = quoted(published, {"name": "total", "statistic": "sum", "column": "days"})
+    assert re.search(
+        r"total: [\d,]+ \([\d,]+ to [\d,]+; values from 0 to 180, others counted as", text
+    )
+    assert "values from" not in quoted(published, TOTAL)
+
+
+def test_what_is_impossible_is_not_quoted(published: Make) -> None:
+    """The ends of an interval are cut to what the figure can be, and so is a negative count."""
+    assert "Stays: 1 stays (0 to " in quoted(published, TOTAL, value=1)
+    assert "Stays: 0 stays (0 to 0)" in quoted(published, TOTAL, value=-500)
+    share = {"name": "urgent", "statistic": "proportion", "where": "urgent"}
+    assert "urgent: 50.0% (49.9% to 50.1%)" in quoted(published, share, value=5000)
+
+
+def test_shares_are_quoted_in_percent_and_totals_first(published: Make) -> None:
+    share = {"name": "urgent", "statistic": "proportion", "where": "urgent", "by": ["region"]}
+    lines = [line for line in quoted(published, share, TOTAL, value=50).splitlines() if line]
+    quotes = [line for line in lines if line.startswith("- ")]
+    assert quotes[0].startswith("- Stays: ")
+    assert "urgent: no region can be shown to be highest" in quotes[1]
+
+
+def test_many_groups_that_cannot_be_told_apart_have_a_sentence_too(published: Make) -> None:
+    text = quoted(published, VISITS | {"by": ["place"]})
+    assert "visits: no place can be shown to be highest." in text
+    assert "visits: no place can be shown to be lowest." in text
