@@ -134,8 +134,8 @@ WORKLOADS = (
         "6 yes/no: up to 3-way", PURE, FEW, marginals(FEW, 0, 1, 2, 3), 42, 4.85, by_cell=True
     ),
     Workload("tree 1, 50, 1,000", MU, {"s": 50, "t": 20}, [{}, {"levels": ["s", "t"]}], 3, 3**0.5),
-    Workload("cumulative, 100 bins", MU, {"a": 100}, RUNNING, 1, 2.45),
-    Workload("365 running totals", MU, {"a": 365}, RUNNING, 1, 2.90),
+    Workload("cumulative, 100 bins", MU, {"a": 100}, RUNNING, 1, 2.28),
+    Workload("365 running totals", MU, {"a": 365}, RUNNING, 1, 2.69),
     Workload("cumulative, 100 bins", PURE, {"a": 100}, RUNNING, 1, 6.7),
     Workload("365 running totals", PURE, {"a": 365}, RUNNING, 1, 9.1),
     Workload("1,000 running totals", PURE, {"a": 1000}, RUNNING, 1, 11.1),

@@ -227,6 +227,9 @@ def build_matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
     if axis.kind is AxisKind.RUNNING:
         (column,) = axis.entries
         return [[column[i - j] if i >= j else 0 for j in every] for i in every]
+    if axis.kind is AxisKind.SCALED:
+        column, factors = axis.entries
+        return [[column[i - j] * factors[j] if i >= j else 0 for j in every] for i in every]
     if axis.kind is AxisKind.TREE:
         (widths,) = axis.entries
         nodes = [(width, at) for width in widths for at in range(-(-labels // width))]

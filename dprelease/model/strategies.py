@@ -19,13 +19,15 @@ class AxisKind(StrEnum):
 
     EACH: the cell of each label as it is. CENTRED: of n labels n times the cell less the sum of
     all, so that these add up to 0. RUNNING: a lower triangular Toeplitz matrix, given by its first
-    column. BASIS: any integer matrix, given by its rows. TREE: sums of so many labels in order, one
-    level after the other, given by the number of labels of a node of each level.
+    column. SCALED: such a matrix with each column multiplied by a factor of its own. BASIS: any
+    integer matrix, given by its rows. TREE: sums of so many labels in order, one level after the
+    other, given by the number of labels of a node of each level.
     """
 
     EACH = "each"
     CENTRED = "centred"
     RUNNING = "running"
+    SCALED = "scaled"
     BASIS = "basis"
     TREE = "tree"
 
@@ -33,8 +35,8 @@ class AxisKind(StrEnum):
 class AxisMatrix(Struct, frozen=True):
     """An integer matrix with a column for each label of an axis.
 
-    ``entries``: of RUNNING one row, the first column of the matrix; of BASIS the rows; of
-    TREE one row, the widths of its levels; else none.
+    ``entries``: of RUNNING one row, the first column of the matrix; of SCALED that column and the
+    factors of all columns; of BASIS the rows; of TREE one row, the widths of its levels; else none.
     """
 
     kind: AxisKind

@@ -55,7 +55,7 @@ AS_GOOD = 1.0005
 A search for noise ends before all of the total is used.
 """
 
-ROUNDED = {AxisKind.RUNNING, AxisKind.TREE}
+ROUNDED = {AxisKind.RUNNING, AxisKind.SCALED, AxisKind.TREE}
 """Running sums of counts that are mixed so are rounded to whole numbers."""
 
 DIGITS = 6

@@ -130,13 +130,21 @@ def iter_alternatives(draft: Draft, *, as_version_02: bool) -> Iterator[Draft]:
     """Iterate over other ways to release a draft's figures, which its statistic has.
 
     There are none if the draft is free, selects keys or has an accuracy target. Version 0.2
-    had no trees.
+    had neither trees nor matrices whose columns have factors; the latter err less than the RUNNING
+    matrices that it had.
     """
     if draft.free or draft.selects or draft.demand.targeted:
         return
     for released in get_statistic(draft.query.statistic).define_alternatives(draft.query):
-        if not as_version_02 or all(axis.kind is not AxisKind.TREE for axis in released.axes):
+        if not _OTHER_VERSION[as_version_02] & {axis.kind for axis in released.axes}:
             yield _switch_release(draft, released)
+
+
+_OTHER_VERSION = {
+    True: {AxisKind.SCALED, AxisKind.TREE},
+    False: {AxisKind.RUNNING},
+}
+"""What is not tried: as version 0.2, and otherwise."""
 
 
 def _switch_release(draft: Draft, released: Released) -> Draft:

@@ -9,6 +9,7 @@ of each matrix, so its L1 norm and its squared L2 norm are the products of those
   than each by itself (Xiao, He, Zhang and Kifer, "An Optimal and Scalable Matrix Mechanism for
   Noisy Marginals under Convex Loss Functions", arXiv 2305.08175, section 4).
 * RUNNING: the first column is the longest, as the others are its beginning, moved down.
+* SCALED: as RUNNING, each column times its factor; the longest of these products.
 * TREE: 1 in one node of each level; so both norms are the number of levels.
 * BASIS: the longest column. Of two columns of the only such axis the difference is looked at for
   every pair, as long as these are few; else twice the longest column bounds it.
@@ -30,7 +31,9 @@ Correlated Noise", arXiv 2408.06853). One in the place of another moves each by 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
+from operator import mul
 
 from dprelease.model import AxisKind, AxisMatrix, Sensitivity
 from dprelease.model.sentences import Sentence, sentence
@@ -90,6 +93,14 @@ def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
     if axis.kind is AxisKind.TREE:
         (widths,) = axis.entries
         return len(widths), len(widths)
+    if axis.kind is AxisKind.SCALED:
+        column, factors = axis.entries
+        sums = list(accumulate(map(abs, column)))[::-1]
+        squares = list(accumulate(entry * entry for entry in column))[::-1]
+        return (
+            max(map(mul, factors, sums)),
+            max(factor**2 * square for factor, square in zip(factors, squares, strict=True)),
+        )
     columns = (
         axis.entries if axis.kind is AxisKind.RUNNING else tuple(zip(*axis.entries, strict=True))
     )

@@ -12,12 +12,19 @@ rows, where that of single counts grows with its square root (Henzinger, Upadhya
 Fichtenberger, Henzinger and Upadhyay, "Constant matters", arXiv 2202.11205). A record adds a column
 of C to y; the planner and certify compute its length from its integers.
 
-The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(z)). They are kept
-in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole
-numbers. Half-widths are then those of the normal law, with the distance of at most 1 by which each
-discrete draw can be coupled with a normal one, ``intervals.noise_mixture``. Those of sums of
-single counts come of their own law, ``intervals.combined_noise``. With Laplace noise the counts may
-be released as a tree instead, ``shared.tree_sums``.
+The columns of C get shorter along the order: later ones have fewer entries. So each is multiplied
+by a factor, a whole number of 1,024ths, that makes it about as long as the first. That takes 6 to
+9 % off the mean variance and 11 to 16 % off the largest (Henzinger, Kalinin and Upadhyay,
+"Normalized Square Root", arXiv 2509.14334); the mean error of 100, 365 and 1,000 rows is within
+1.5 % of the least that any matrix has. Version 0.2 released them without factors.
+
+The figure j is the sum over i <= j of 1/d_i times the sum of g_k y_(i-k), with d the factors and g
+the coefficients of 1/c(z). These are kept in steps of 2^-160, which moves a figure below 2^60 by
+less than 2^-80; figures are rounded to whole numbers. Half-widths are then those of the normal law,
+with the distance of at most 1 by which each discrete draw can be coupled with a normal one,
+``intervals.noise_mixture``. Those of sums of single counts come of their own law,
+``intervals.combined_noise``. With Laplace noise the counts may be released as a tree instead,
+``shared.tree_sums``.
 
 *Quantiles.* Let S_j be the true number of records in the first j of n labels, and e_j the edge at
 their end. The quantile q lies at or above e_j if T_j = S_j - q S_n < 0, and at or below it
@@ -38,7 +45,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import ceil
+from math import ceil, floor, isqrt, prod
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -69,6 +76,7 @@ from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_co
 from dprelease.postprocess.intervals.fixed_point import count_decimals, write_decimal
 from dprelease.postprocess.intervals.noise_mixture import bound_normal_halfwidth
 from dprelease.postprocess.intervals.number_text import number, write_percent
+from dprelease.postprocess.intervals.row_lengths import RowLength, measure_rows
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
@@ -87,6 +95,7 @@ _MOST_PRODUCTS = 1 << 24
 MOST_LEAVES = 1 << 10
 SCALE = 1 << 10
 _BITS = 160
+_ZERO = Fraction(0)
 
 
 class Cumulative(Statistic):
@@ -123,8 +132,9 @@ class Cumulative(Statistic):
         single, by = self.define_release(query), (EACH,) * (len(query.groups) - 1)
         alternatives: list[Released] = []
         if query.cells * labels <= _MOST_PRODUCTS:
-            unit, axes = (Fraction(1, SCALE),), (*by, build_matrix(labels))
-            alternatives.append(replace(single, unit=unit, axes=axes))
+            for matrix in (build_matrix(labels), build_scaled_matrix(labels)):
+                unit = (Fraction(1, prod(row[0] for row in matrix.entries)),)
+                alternatives.append(replace(single, unit=unit, axes=(*by, matrix)))
         # Each row of a tree has a law of its own, which takes a few milliseconds.
         if labels <= MOST_LEAVES and (tree := build_tree(labels)) is not None:
             alternatives.append(replace(single, axes=(*by, tree)))
@@ -187,14 +197,24 @@ def build_matrix(labels: int) -> AxisMatrix:
     return AxisMatrix(AxisKind.RUNNING, (tuple(column),))
 
 
+def build_scaled_matrix(labels: int) -> AxisMatrix:
+    """Build the matrix C with factors that make no column longer than the first."""
+    (column,) = build_matrix(labels).entries
+    lengths = list(accumulate(entry * entry for entry in column))[::-1]
+    factors = tuple(isqrt(SCALE**2 * lengths[0] // length) for length in lengths)
+    return AxisMatrix(AxisKind.SCALED, (column, factors))
+
+
 class RunningSums(Struct, frozen=True):
     """The reader of one block of rows: ``labels`` in order, equal in all other groups.
 
     ``column`` is the first column of C; it is empty where counts are released as they are.
+    ``factors`` are those of its columns, if these have any.
     """
 
     labels: int
     column: tuple[int, ...] = ()
+    factors: tuple[int, ...] = ()
 
     @property
     def outputs(self) -> int:
@@ -205,9 +225,16 @@ class RunningSums(Struct, frozen=True):
         """Compute the sums along the order from the noisy integers of the labels."""
         if not self.column:
             return list(accumulate(block))
-        factors = _compute_factors(self.column)
         # Adding a half before the shift rounds to nearest.
         half = 1 << _BITS - 1
+        if self.factors:
+            inverse = _invert_series(self.column)
+            counts = (
+                sum(inverse[at - place] * block[place] for place in range(at + 1)) // factor
+                for at, factor in enumerate(self.factors)
+            )
+            return [(total + half) >> _BITS for total in accumulate(counts)]
+        factors = _compute_factors(self.column)
         return [
             (sum(factors[at - place] * block[place] for place in range(at + 1)) + half) >> _BITS
             for at in range(self.labels)
@@ -217,6 +244,9 @@ class RunningSums(Struct, frozen=True):
         """Compute the mean variance of the sums, in units of that of one draw."""
         if not self.column:
             return Fraction(self.labels + 1, 2)
+        if self.factors:
+            lengths = _measure_rows(self.column, self.factors)
+            return sum((row.squares for row in lengths), Fraction(0)) / self.labels
         squares = accumulate(factor * factor for factor in _compute_factors(self.column))
         return Fraction(sum(squares), self.labels << 2 * _BITS)
 
@@ -227,14 +257,18 @@ class RunningSums(Struct, frozen=True):
                 combine_parts([Part(noise, Fraction(1), _round_up_draws(count))]), alpha
             )
             return half.numerator // half.denominator
-        whole = _compute_mixed_halfwidth(
-            noise, _compute_factors(self.column)[:count], alpha
-        ) + Fraction(1, 2)
-        return whole.numerator // whole.denominator
+        if self.factors:
+            row = _measure_rows(self.column, self.factors)[count - 1]
+            half = row.bound_halfwidth(noise, alpha)
+        else:
+            half = _compute_mixed_halfwidth(noise, _compute_factors(self.column)[:count], alpha)
+        return floor(half + Fraction(1, 2))
 
     def compute_largest_halfwidth(self, noise: Noise, alpha: Fraction) -> int:
-        """Bound the noise of the last sum, the largest, but for a chance of alpha."""
-        return self.compute_halfwidth(noise, self.labels, alpha)
+        """Bound the noise of the sum that errs most, but for a chance of alpha."""
+        if not self.factors:  # the last one
+            return self.compute_halfwidth(noise, self.labels, alpha)
+        return max(self.compute_halfwidth(noise, at, alpha) for at in range(1, self.labels + 1))
 
     def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
         """Bound the noise of the first ``count`` labels' sum less q times that of all."""
@@ -244,6 +278,9 @@ class RunningSums(Struct, frozen=True):
             return compute_combined_halfwidth(
                 combine_parts([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
             )
+        if self.factors:
+            row = _measure_rows(self.column, self.factors, q)[count - 1]
+            return row.bound_halfwidth(noise, alpha) + (1 + q) / 2
         factors = _compute_factors(self.column)
         a, b = q.numerator, q.denominator
         weights = [
@@ -265,22 +302,37 @@ def choose_reader(labels: int, axes: Sequence[AxisMatrix]) -> RunningSums | Tree
     """Choose the reader of the sums over so many labels, by how the last axis is released."""
     if not axes:
         return RunningSums(labels)
-    (entries,) = axes[-1].entries
     if axes[-1].kind is AxisKind.TREE:
-        return TreeSums(labels, entries)
-    return RunningSums(labels, entries)
+        (widths,) = axes[-1].entries
+        return TreeSums(labels, widths)
+    return RunningSums(labels, *axes[-1].entries)
 
 
 @lru_cache(maxsize=16)
 def _compute_factors(column: tuple[int, ...]) -> tuple[int, ...]:
-    """Compute the coefficients g in steps of 2^-_BITS: the inverse of the series c, added up."""
+    """Compute the coefficients of the inverse of the series c, added up, in steps of 2^-_BITS."""
+    return tuple(accumulate(_invert_series(column)))
+
+
+@lru_cache(maxsize=16)
+def _invert_series(column: tuple[int, ...]) -> tuple[int, ...]:
+    """Compute the coefficients g of the inverse of the series c, in steps of 2^-_BITS."""
     inverse: list[int] = []
     for place in range(len(column)):
         rest = (1 << _BITS if place == 0 else 0) - sum(
             column[before] * inverse[place - before] for before in range(1, place + 1)
         )
         inverse.append((2 * rest + column[0]) // (2 * column[0]))
-    return tuple(accumulate(inverse))
+    return tuple(inverse)
+
+
+@lru_cache(maxsize=64)
+def _measure_rows(
+    column: tuple[int, ...], factors: tuple[int, ...], q: Fraction = _ZERO
+) -> tuple[RowLength, ...]:
+    """Measure the weights of the draws in each running sum less q times that of all."""
+    coefficients = [Fraction(coefficient, 1 << _BITS) for coefficient in _invert_series(column)]
+    return measure_rows(coefficients, factors, q)
 
 
 def _compute_mixed_halfwidth(noise: Noise, weights: Sequence[int], alpha: Fraction) -> Fraction:

@@ -282,6 +282,8 @@ AXES: list[tuple[int, AxisMatrix]] = [
     *((size, AxisMatrix(AxisKind.RUNNING, ((3, -1, 2, 1)[:size],))) for size in (1, 2, 3, 4)),
     *((size, AxisMatrix(AxisKind.RUNNING, ((4, 2, 1, 1)[:size],))) for size in (2, 4)),
     *((size, ROOTED) for size in (1, 2, 3, 4)),
+    (3, AxisMatrix(AxisKind.SCALED, ((4, 2, 1), (3, 4, 5)))),
+    (3, AxisMatrix(AxisKind.SCALED, ((2, -1, 3), (1, 1, 4)))),
     (4, PAIRS),
     (2, AxisMatrix(AxisKind.BASIS, ((1, 1), (1, -1), (0, 3)))),
     (4, HALVES),
@@ -305,8 +307,11 @@ def test_all_pairs_of_axes_are_bounded(first: int, second: int, replaced: bool) 
         l1, l2_squared = norms(changes(made, limits, replaced))
         assert l1 <= min(worst.l1, stated.l1)
         assert l2_squared <= min(worst.shift.l2_squared, stated.l2_squared)
-        if plain or not replaced:
+        has_factors = AxisKind.SCALED in {axis.kind, other_axis.kind}
+        if (plain or not replaced) and not (replaced and has_factors):
             assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+            assert is_planned(worst, stated)
+        elif AxisKind.EACH in plain:
             assert is_planned(worst, stated)
 
 
@@ -328,9 +333,12 @@ def test_a_matrix_with_too_many_pairs_is_bounded() -> None:
     made = step((labels,), (AxisMatrix(AxisKind.RUNNING, (column,)),))
     first = sum(column), sum(entry * entry for entry in column)
     worst = bound_step_change(made, privacy(None, True))
-    assert (worst.l1, worst.shift.l2_squared) == (2 * first[0], 4 * first[1])
+    assert (worst.l1, worst.shift.l2_squared) == (2 * first[0], 2 * first[1])
     worst = bound_step_change(made, privacy(None, False))
     assert (worst.l1, worst.shift.l2_squared) == first
+    falling = step((labels,), (AxisMatrix(AxisKind.RUNNING, ((*column[:-1], -1),)),))
+    worst = bound_step_change(falling, privacy(None, True))
+    assert (worst.l1, worst.shift.l2_squared) == (2 * first[0], 4 * first[1])
 
 
 CONDITIONS = [

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 import pytest
+import strategy_plans
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from planned_figures import FAMILIES, LEVELS, all_draws, get_law, with_noise
 
-from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
-from dprelease.statistics.cumulative import RunningSums, build_matrix, choose_reader, find_place
+from dprelease.model import AxisMatrix, ColumnType, Group, Noise, NoiseFamily, Query, Step
+from dprelease.statistics.cumulative import (
+    RunningSums,
+    build_matrix,
+    build_scaled_matrix,
+    choose_reader,
+    find_place,
+)
 from dprelease.statistics.shared.tree_sums import TreeSums
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -117,9 +125,9 @@ def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() ->
 # --- counts that are mixed along the order ------------------------------------------------------
 
 
-def mix_step(labels: int, noise: Noise, edges: bool = True) -> Step:
+def mix_step(labels: int, noise: Noise, matrix: AxisMatrix, edges: bool = True) -> Step:
     step = build_step(labels, noise) if edges else step_of_keys(labels, noise)
-    return replace(step, axes=(build_matrix(labels),))
+    return replace(step, axes=(matrix,))
 
 
 def step_of_keys(labels: int, noise: Noise) -> Step:
@@ -128,42 +136,86 @@ def step_of_keys(labels: int, noise: Noise) -> Step:
     return with_noise(Query("q", "cumulative", "t", (group,), quantiles=QUANTILES), noise)
 
 
-def build_matrix_values(labels: int) -> Any:
-    (column,) = build_matrix(labels).entries
-    return np.array([
-        [column[i - j] if i >= j else 0 for j in range(labels)] for i in range(labels)
-    ])  # fmt: skip
+Build = Callable[[int], AxisMatrix]
+MATRICES = [build_matrix, build_scaled_matrix]
 
 
-@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40))
-def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
-    cells = np.array(true, dtype=object)
-    released = (build_matrix_values(len(true)).astype(object) @ cells).tolist()
-    sums = choose_reader(len(true), (build_matrix(len(true)),))
+def build_matrix_values(matrix: AxisMatrix, labels: int) -> Any:
+    return np.array(strategy_plans.build_matrix(matrix, labels))
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40), st.sampled_from(MATRICES))
+def test_what_is_mixed_is_read_back_exactly(true: list[int], build: Build) -> None:
+    cells, matrix = np.array(true, dtype=object), build(len(true))
+    released = (build_matrix_values(matrix, len(true)).astype(object) @ cells).tolist()
+    sums = choose_reader(len(true), (matrix,))
     assert sums.read(released) == np.cumsum(np.array(true, dtype=object)).tolist()
 
 
-@pytest.mark.parametrize(("labels", "most"), [(100, 2.45), (365, 2.90)])
-def test_the_error_of_running_sums_is_that_of_the_matrices(labels: int, most: float) -> None:
+@pytest.mark.parametrize(
+    ("build", "labels", "most"),
+    [
+        (build_matrix, 100, 2.45),
+        (build_matrix, 365, 2.90),
+        (build_scaled_matrix, 2, 1.15),
+        (build_scaled_matrix, 100, 2.28),
+        (build_scaled_matrix, 365, 2.69),
+    ],
+)
+def test_the_error_of_running_sums_is_that_of_the_matrices(
+    build: Build, labels: int, most: float
+) -> None:
     """At mu = 1: a noise as long as the longest column."""
-    mixing_matrix = build_matrix_values(labels).astype(float)
+    matrix = build(labels)
+    mixing_matrix = build_matrix_values(matrix, labels).astype(float)
     weights = np.tril(np.ones((labels, labels))) @ np.linalg.inv(mixing_matrix)
-    spread = float(RunningSums(labels, build_matrix(labels).entries[0]).spread())
+    spread = float(RunningSums(labels, *matrix.entries).spread())
     assert spread == pytest.approx((weights**2).sum() / labels, rel=1e-6)
     length = (mixing_matrix**2).sum(axis=0).max()
     assert (length * spread) ** 0.5 <= most
 
 
+@pytest.mark.parametrize("labels", [*range(1, 60), 100, 365])
+def test_factors_make_no_running_sum_err_more(labels: int) -> None:
+    """Neither the mean nor the largest variance, at the same loss."""
+    errors = []
+    for build in MATRICES:
+        mixing_matrix = build_matrix_values(build(labels), labels).astype(float)
+        weights = np.tril(np.ones((labels, labels))) @ np.linalg.inv(mixing_matrix)
+        variances = (weights**2).sum(axis=1) * (mixing_matrix**2).sum(axis=0).max()
+        errors.append((variances.sum(), variances.max()))
+    (mean, worst), (mean_with_factors, worst_with_factors) = errors
+    assert mean_with_factors <= 0.94 * mean or labels == 1
+    assert worst_with_factors <= 0.9 * worst or labels == 1
+
+
+@pytest.mark.parametrize("q", [Fraction(0), *QUANTILES])
+def test_rows_with_factors_are_measured_rightly(q: Fraction) -> None:
+    labels, noise = 9, Noise(NoiseFamily.GAUSSIAN, Fraction(10**13))
+    matrix = build_scaled_matrix(labels)
+    inverse = np.linalg.inv(build_matrix_values(matrix, labels).astype(float))
+    weights = np.tril(np.ones((labels, labels))) @ inverse
+    weights -= float(q) * weights[-1]
+    reader = RunningSums(labels, *matrix.entries)
+    for place, row in enumerate(weights[:-1]):
+        half = reader.balance_half(noise, place + 1, q, Fraction(1, 20))
+        deviation = float(row @ row * 10**13) ** 0.5
+        assert float(half) == pytest.approx(1.96 * deviation + float(1 + q) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("build", MATRICES)
 @pytest.mark.parametrize("level", LEVELS)
-def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction) -> None:
+def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction, build: Build) -> None:
     labels, runs = 12, 4000
     random = np.random.default_rng(3)
     true = random.integers(0, 60, labels)
-    noise = Noise(NoiseFamily.GAUSSIAN, Fraction(3 * 10**6))
-    values, chances = get_law(noise)
-    draws = random.choice(values, (runs, labels), p=chances)
-    step = mix_step(labels, noise, edges=False)
-    integers = (build_matrix_values(labels) @ true + draws).ravel().tolist()
+    matrix = build(labels)
+    unit = prod(row[0] for row in matrix.entries)
+    noise = Noise(NoiseFamily.GAUSSIAN, Fraction(3 * unit**2))
+    # So wide a discrete law is that of a rounded normal draw.
+    draws = np.rint(random.normal(0, float(noise.parameter) ** 0.5, (runs, labels))).astype(int)
+    step = mix_step(labels, noise, matrix, edges=False)
+    integers = (build_matrix_values(matrix, labels) @ true + draws).ravel().tolist()
     made = list_column_names(step, integers, level)
     exact = np.cumsum(true)
     errors = np.abs(np.array(made["q"]).reshape(runs, labels) - exact)
@@ -203,6 +255,6 @@ def test_intervals_of_a_tree_cover(family: NoiseFamily, level: Fraction) -> None
 
 
 def test_only_gaussian_noise_has_intervals_of_mixed_counts() -> None:
-    step = mix_step(3, Noise(NoiseFamily.LAPLACE, Fraction(1)))
+    step = mix_step(3, Noise(NoiseFamily.LAPLACE, Fraction(1)), build_matrix(3))
     with pytest.raises(ValueError, match="Gaussian"):
         list_column_names(step, [1, 2, 3], Fraction(1, 2))

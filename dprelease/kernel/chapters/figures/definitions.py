@@ -43,7 +43,7 @@ SQUARED = ("variance", "stddev")
 RANKS = ("quantile", "median", "min", "max")
 NAMES = ("mode", "top_k")
 ALONG_AXES = {
-    "cumulative": (AxisKind.RUNNING, AxisKind.TREE),
+    "cumulative": (AxisKind.RUNNING, AxisKind.SCALED, AxisKind.TREE),
     "density": (AxisKind.BASIS,),
 }
 OF_LAST_GROUPS = ("histogram", *ALONG_AXES)
@@ -300,6 +300,8 @@ def _compute_mixed_unit(axes: tuple[AxisMatrix, ...]) -> Fraction:
     for axis in axes:
         if axis.kind is AxisKind.RUNNING:
             unit /= max(1, axis.entries[0][0])
+        elif axis.kind is AxisKind.SCALED:
+            unit /= max(1, axis.entries[0][0] * axis.entries[1][0])
         elif axis.kind is AxisKind.BASIS and {entry for row in axis.entries for entry in row} - {
             0,
             1,

@@ -41,7 +41,10 @@ def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
     rows = list(axis.entries)
     if any(len(row) != size for row in rows):
         raise ValueError("a matrix that does not fit its axis mixes no cells")
-    if axis.kind is AxisKind.RUNNING:
+    if axis.kind is AxisKind.SCALED:
+        *rows, factors = rows
+        cells = (cells.T * np.array(factors, dtype=object)).T  # along the first axis
+    if axis.kind in {AxisKind.RUNNING, AxisKind.SCALED}:
         (column,) = rows
         rows = [(*column[place::-1], *((0,) * (size - place - 1))) for place in range(size)]
     mixed_cells: Cells = np.tensordot(np.array(rows, dtype=object), cells, axes=(1, 0))

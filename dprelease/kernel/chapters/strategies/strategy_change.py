@@ -16,11 +16,14 @@ often which pair occurs in each part, its *tally*, and to multiply tallies.
 - RUNNING: the columns p and p+d hold the pairs of the columns 0 and d without the last p of them.
   Fewer pairs do no more, so p = 0 is the worst.
 - BASIS: every two columns.
+- SCALED: no pairs are counted; every column is a beginning of the first, moved down and multiplied.
 - TREE: (1, 1) on each level where both labels are in one node, (1, 0) and (0, 1) on the others.
   They are in one at least on levels that have a single node, and on all if the label is the same.
 
-Of the last two kinds one axis at most is counted so, and only while it takes ``MOST_PAIRS`` pairs;
-else the triangle inequality bounds c_p - c_q by twice the largest column, in squares by four times.
+Of RUNNING, BASIS and TREE one axis at most is counted so, and only while it takes ``MOST_PAIRS``
+pairs; else the triangle inequality bounds c_p - c_q by twice the largest column, in squares by four
+times. If no entry of any matrix is negative, twice is enough in squares: |c_p - c_q|^2 is |c_p|^2 +
+|c_q|^2 less twice a sum of products, each of two numbers that are at least 0.
 A record can also be in no cell on one side, unless all are in one for certain: then it changes by
 one column. With up to R rows a unit does R such changes one after the other: R times the L1 norm
 and R^2 times the squared L2 norm bound them.
@@ -40,7 +43,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache, reduce
 from itertools import combinations_with_replacement, compress
-from math import floor, prod
+from math import floor, isqrt, prod
 from typing import NamedTuple
 
 from dprelease.kernel.chapters.strategies.strategy_steps import has_conditions
@@ -80,7 +83,8 @@ def _bound_by_norms(l1: int, l2_squared: int, integers: int) -> Worst:
     if l1 == 0:
         return Worst(0, Shift(0, 0))
     coordinates = min(integers, l1)
-    return Worst(l1, Shift(l2_squared, coordinates, ((l1,),) if coordinates == 1 else ()))
+    shapes = ((min(l1, isqrt(l2_squared)),),) if coordinates == 1 else ()
+    return Worst(l1, Shift(l2_squared, coordinates, shapes))
 
 
 class Norms(NamedTuple):
@@ -119,10 +123,25 @@ def _bound_column(axis: AxisMatrix, labels: int) -> Norms:
         return _compute_norms(_tally_centred(labels, differ=False), alone=True)
     if axis.kind is AxisKind.TREE:
         return _compute_norms(_tally_tree(axis, len(axis.entries[0])), alone=True)
+    if axis.kind is AxisKind.SCALED:
+        return _bound_scaled_column(axis)
     columns = axis.entries if axis.kind is AxisKind.RUNNING else zip(*axis.entries, strict=True)
     return reduce(
         _join_norms, (Norms(sum(map(abs, c)), sum(entry * entry for entry in c)) for c in columns)
     )
+
+
+def _bound_scaled_column(axis: AxisMatrix) -> Norms:
+    """Bound the columns of a SCALED matrix, from the last, which has a single entry, to the first.
+
+    Each has one more entry of the common column than the one before.
+    """
+    column, factors = axis.entries
+    l1, l2_squared, largest = 0, 0, Norms(0, 0)
+    for entry, factor in zip(column, reversed(factors), strict=True):
+        l1, l2_squared = l1 + abs(entry), l2_squared + entry * entry
+        largest = _join_norms(largest, Norms(factor * l1, factor * factor * l2_squared))
+    return largest
 
 
 def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> Norms:
@@ -132,8 +151,10 @@ def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> No
     sizes = Counter(labels for axis, labels in parts if axis.kind is AxisKind.CENTRED)
     others = [part for part in parts if part[0].kind not in {AxisKind.EACH, AxisKind.CENTRED}]
     pairs = 5 ** sizes.total() * prod(_estimate_pairs(*part) for part in others)
-    if len(others) > 1 or pairs > MOST_PAIRS:
-        return Norms(2 * column.l1, 4 * column.l2_squared)
+    is_scaled = any(axis.kind is AxisKind.SCALED for axis, _ in parts)
+    if is_scaled or len(others) > 1 or pairs > MOST_PAIRS:
+        squares = 4 if any(map(_has_negative_entries, parts)) else 2
+        return Norms(2 * column.l1, squares * column.l2_squared)
     centred = [Counter({(1, 1): 1})]
     for labels, number in sizes.items():
         same, different = _tally_centred(labels, differ=False), _tally_centred(labels, differ=True)
@@ -155,6 +176,13 @@ def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> No
         ),
         disjoint,
     )
+
+
+def _has_negative_entries(part: tuple[AxisMatrix, int]) -> bool:
+    axis, labels = part
+    if axis.kind is AxisKind.CENTRED:
+        return labels > 1
+    return any(entry < 0 for row in axis.entries for entry in row)
 
 
 def _estimate_pairs(axis: AxisMatrix, labels: int) -> int:

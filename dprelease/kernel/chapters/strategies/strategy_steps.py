@@ -168,6 +168,8 @@ def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
     whole = all(len(row) == labels and all(type(entry) is int for entry in row) for row in rows)
     if axis.kind is AxisKind.RUNNING:
         return whole and len(rows) == 1 and rows[0][0] > 0
+    if axis.kind is AxisKind.SCALED:
+        return whole and len(rows) == 2 and rows[0][0] > 0 and min(rows[1]) > 0
     return whole and axis.kind is AxisKind.BASIS and len(rows) > 0
 
 

@@ -209,6 +209,10 @@ def running(*row: Any) -> AxisMatrix:
     return AxisMatrix(AxisKind.RUNNING, (row,))
 
 
+def build_scaled(*rows: Any) -> AxisMatrix:
+    return AxisMatrix(AxisKind.SCALED, rows)
+
+
 def build_tree(*widths: Any) -> AxisMatrix:
     return AxisMatrix(AxisKind.TREE, (widths,))
 
@@ -225,6 +229,13 @@ def build_tree(*widths: Any) -> AxisMatrix:
         running(1, Fraction(2), 3),
         AxisMatrix(AxisKind.RUNNING),
         AxisMatrix(AxisKind.RUNNING, ((1, 2, 3), (1, 2, 3))),
+        build_scaled((1, 2, 3)),
+        build_scaled((1, 2, 3), (1, 2)),
+        build_scaled((1, 2, 3), (1, 2, 0)),
+        build_scaled((1, 2, 3), (-1, 2, 3)),
+        build_scaled((0, 2, 3), (1, 2, 3)),
+        build_scaled((1, 2, 3), (1, 2, 3), (1, 2, 3)),
+        build_scaled((1, 2, 3), (1, 2.0, 3)),
         basis(),
         basis(()),
         basis((1, 2)),

@@ -24,6 +24,8 @@ def entry(axis: AxisMatrix, size: int, row: int, column: int) -> int:
         return size * (row == column) - 1
     if axis.kind is AxisKind.RUNNING:
         return axis.entries[0][row - column] if row >= column else 0
+    if axis.kind is AxisKind.SCALED:
+        return axis.entries[0][row - column] * axis.entries[1][column] if row >= column else 0
     if axis.kind is AxisKind.TREE:
         (widths,) = axis.entries
         nodes = [(width, at) for width in widths for at in range(-(-size // width))]
@@ -39,12 +41,13 @@ def tables(draw: st.DrawFn) -> tuple[list[int], list[int], list[AxisMatrix]]:
     for size in sizes:
         row = st.tuples(*[number] * size)
         running = row.map(lambda entries: AxisMatrix(AxisKind.RUNNING, (entries,)))
+        scaled = st.tuples(row, row).map(lambda entries: AxisMatrix(AxisKind.SCALED, entries))
         rows = st.lists(row, min_size=1, max_size=3)
         basis = rows.map(lambda entries: AxisMatrix(AxisKind.BASIS, tuple(entries)))
         tree = st.sampled_from([(1,), (1, 2), (1, 3), (1, 2, 4), (1, 8)]).map(
             lambda widths: AxisMatrix(AxisKind.TREE, (widths,))
         )
-        axes.append(draw(st.one_of(st.just(EACH), st.just(CENTRED), running, basis, tree)))
+        axes.append(draw(st.one_of(st.just(EACH), st.just(CENTRED), running, scaled, basis, tree)))
     cells = draw(st.lists(st.integers(0, LARGE), min_size=prod(sizes), max_size=prod(sizes)))
     return cells, sizes, axes
 
