@@ -1,8 +1,9 @@
 """The privacy hazards that NIST SP 800-226 asks a reviewer to go through, one row each.
 
 ``checked``: the tool rules it out for this release, by how it works or by a check before any data
-is read. ``stated``: people say so in the spec, and the tool can't know. ``not checked``: nobody
-says anything of what the tool can't know. ``attention``: somebody should look.
+is read. ``see``: the tool gives a number, which people judge. ``stated``: people say so in the
+spec, and the tool can't know. ``not checked``: nobody says anything of what the tool can't know.
+``attention``: somebody should look.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from dprelease.reports.text.shown_numbers import format_number, shorten, to_json
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import get_statistic
 
-CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
+CHECKED, SEE, STATED = "checked", "see", "stated"
+NOT_CHECKED, ATTENTION = "not checked", "attention"
 HIGH_EPSILON = 3
 MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""
@@ -67,10 +69,6 @@ def _row(hazard: str, status: str, note: str) -> Hazard:
     return Hazard(hazard=hazard, status=status, note=note)
 
 
-def _choose_attention(doubtful: bool) -> str:
-    return ATTENTION if doubtful else CHECKED
-
-
 def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
     """Judge the total of the dataset, and in the end its cap: that is what a person may lose."""
     epsilon_here = plan.loss.epsilon
@@ -91,8 +89,8 @@ def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
     if high:
         notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))
     else:
-        notes.append(say("hazards.epsilon.small", limit=HIGH_EPSILON))
-    return _row(say("hazards.epsilon.title"), _choose_attention(high), " ".join(notes))
+        notes.append(say("hazards.epsilon.small"))
+    return _row(say("hazards.epsilon.title"), ATTENTION if high else SEE, " ".join(notes))
 
 
 def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
@@ -115,7 +113,7 @@ def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
         status = STATED if expected <= FEW_PUBLISHED else ATTENTION
         return _row(hazard, status, f"{worst} {note}")
     if delta <= SMALL_DELTA:
-        return _row(hazard, CHECKED, say("hazards.delta.small", delta=write_loss(delta)))
+        return _row(hazard, SEE, say("hazards.delta.small", delta=write_loss(delta)))
     if privacy.unit_column is None:
         published = say("hazards.delta.publishes_row", n=int(1 / delta))
     else:
@@ -157,7 +155,7 @@ def _judge_repetition(plan: Plan) -> Hazard:
     if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
         return _row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap_of_delta')}")
     note = say("hazards.repeated.cap")
-    return _row(hazard, STATED, f"{sentence} {note}")
+    return _row(hazard, SEE, f"{sentence} {note}")
 
 
 def _judge_declarations(plan: Plan) -> Hazard:
@@ -215,7 +213,12 @@ def _judge_keys(plan: Plan) -> Hazard:
         if step.threshold is not None and (selection := step.query.key_selection) is not None
     ]
     if thresholds:
-        note = say("hazards.groups.private_keys", thresholds=", ".join(thresholds))
+        note = say(
+            "hazards.groups.private_keys_of_rows"
+            if plan.release.privacy.unit_column is None
+            else "hazards.groups.private_keys",
+            thresholds=", ".join(thresholds),
+        )
         return _row(hazard, ATTENTION, note)
     if plan.reads:
         note = say("hazards.groups.public")
@@ -239,7 +242,7 @@ def _iter_built_in(plan: Plan) -> Iterator[Hazard]:
     note = say("hazards.exact.none")
     if exact:
         note = say("hazards.exact.equal", names=", ".join(exact))
-    yield _row(say("hazards.exact.title"), _choose_attention(bool(exact)), note)
+    yield _row(say("hazards.exact.title"), ATTENTION if exact else CHECKED, note)
 
 
 def _iter_unchecked() -> Iterator[tuple[str, ...]]:
@@ -294,7 +297,7 @@ def _judge_utility(flags: Mapping[str, int]) -> Iterator[Hazard]:
     if figures:
         note = say("hazards.utility.note", judged=figures, weak=weak, hidden=hidden)
         useless = (weak + hidden) / figures > MOST_WEAK
-        yield _row(say("hazards.utility.title"), _choose_attention(useless), note)
+        yield _row(say("hazards.utility.title"), ATTENTION if useless else SEE, note)
 
 
 def _judge_bias(plan: Plan) -> Hazard:

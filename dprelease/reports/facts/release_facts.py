@@ -40,7 +40,7 @@ from dprelease.reports.facts.unit_facts import (
     describe_protection,
     describe_total_losses,
     describe_unit,
-    group_privacy,
+    tabulate_groups,
     word_bounding,
 )
 from dprelease.reports.model.record_model import RecordTable
@@ -160,7 +160,7 @@ def collect_plan_facts(
         meaning=Meaning(
             beliefs=build_beliefs(release.privacy, plan.loss),
             of=choose_unit(release.privacy).one,
-            groups=group_privacy(plan.loss.epsilon, plan.loss.delta),
+            groups=tabulate_groups(plan.release.privacy, plan.loss),
             totals=totals,
         ),
         not_protected=(*_list_unprotected(release, plan), *local.unprotected),

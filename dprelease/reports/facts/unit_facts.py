@@ -207,25 +207,40 @@ NO_PROTECTION = (0.999, 0.01)
 """From a belief above the first, or a delta from the second on, a bound promises nothing."""
 
 
-def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
+def tabulate_groups(privacy: Privacy, loss: Loss) -> tuple[GroupLoss, ...]:
     """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1).
 
-    And the belief about all of them that 50% before may become.
+    And what a belief of 50% about all of them may become, for each thing that ``build_beliefs``
+    tabulates beliefs about.
     """
     rows = []
     for size in GROUPS:
-        grown, failing = compose_group_loss(epsilon, delta, size)
-        _, high = round_outward(0.5, float(grown))
+        grown, failing = compose_group_loss(loss.epsilon, loss.delta, size)
+        beliefs = tuple(
+            _bound_belief(loss, size * steps) for steps in _count_steps(privacy.adjacency)
+        )
         rows.append(
             GroupLoss(
                 units=size,
                 epsilon=to_json_number(grown),
                 delta=failing or 0,
-                posterior_high=high,
-                protected=high <= NO_PROTECTION[0] and failing < NO_PROTECTION[1],
+                posterior_high=beliefs[0],
+                protected=all(high is not None and high <= NO_PROTECTION[0] for high in beliefs),
+                beliefs=beliefs,
             )
         )
     return tuple(rows)
+
+
+def _bound_belief(loss: Loss, steps: int) -> float | None:
+    """Bound what a belief of 50% becomes, so many steps away; None where delta leaves no bound."""
+    epsilon, delta = compose_group_loss(loss.epsilon, loss.delta, steps)
+    return None if delta >= NO_PROTECTION[1] else round_outward(0.5, float(epsilon))[1]
+
+
+def _count_steps(adjacency: Adjacency) -> tuple[int, ...]:
+    """Count the neighbours on the way to what each belief is about; see ``build_beliefs``."""
+    return (1,) if adjacency is Adjacency.REPLACE_ONE else (1, 2)
 
 
 def build_beliefs(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
@@ -235,14 +250,18 @@ def build_beliefs(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
     one put in. Under replace-one it is one step, and that the unit is there is not protected.
     """
     unit = choose_unit(privacy)
-    if privacy.adjacency is Adjacency.REPLACE_ONE:
-        return (tabulate_beliefs(unit.content, loss, 1),)
-    statements = (
-        say("units.people_in_table", people=unit.content)
-        if unit.people
-        else say("units.person_in_table", person=unit.content)
+    subjects = [unit.content]
+    if privacy.adjacency is Adjacency.ADD_REMOVE:
+        statements = (
+            say("units.people_in_table", people=unit.content)
+            if unit.people
+            else say("units.person_in_table", person=unit.content)
+        )
+        subjects = [unit.presence, statements]
+    return tuple(
+        tabulate_beliefs(subject, loss, steps)
+        for subject, steps in zip(subjects, _count_steps(privacy.adjacency), strict=True)
     )
-    return tabulate_beliefs(unit.presence, loss, 1), tabulate_beliefs(statements, loss, 2)
 
 
 def describe_total_losses(

@@ -42,7 +42,10 @@ class Beliefs(Fact, frozen=True, kw_only=True):
 
 
 class GroupLoss(Fact, frozen=True, kw_only=True):
-    """The loss of so many units together, and the belief that 50% before may become."""
+    """The loss of so many units together, and the beliefs that 50% before may become.
+
+    ``posterior_high`` is the first of ``beliefs``; version 0.2 wrote no others.
+    """
 
     units: int
     epsilon: Number
@@ -51,8 +54,16 @@ class GroupLoss(Fact, frozen=True, kw_only=True):
         Number | None, extend_schema("the most that a belief of one half may become, but for delta")
     ] = None
     protected: Annotated[
-        bool | None, extend_schema("false where that belief is above 0.999, or delta 0.01 or more")
+        bool | None,
+        extend_schema("false where one of the beliefs is above 0.999, or has no bound"),
     ] = None
+    beliefs: Annotated[
+        tuple[Number | None, ...],
+        extend_schema(
+            "the most that a belief of one half may become about each thing that beliefs are "
+            "about, in their order; null where delta is 0.01 or more, so that there is no bound"
+        ),
+    ] = ()
 
 
 class TotalLoss(Fact, frozen=True, kw_only=True):
@@ -385,11 +396,12 @@ class Hazard(Fact, frozen=True, kw_only=True):
     status: Annotated[
         str,
         extend_schema(
-            "checked by the tool; stated in the spec by people; not checked by anybody; "
-            "to be looked at. Version 0.2 wrote other words",
-            enum=["checked", "stated", "not checked", "attention"],
+            "checked: ruled out by the tool; see: a number for people to judge; stated in the spec "
+            "by people; not checked by anybody; attention: to be looked at. Version 0.2 wrote "
+            "other words",
+            enum=["checked", "see", "stated", "not checked", "attention"],
         ),
-    ]  # "checked" by the tool, "stated" by the spec's people, "not checked", "attention"
+    ]
     note: str
 
 

@@ -108,6 +108,8 @@ def build_meaning_section(facts: PlanFacts) -> Section:
             lead = f"{say('guarantee.meaning.row', described=described)} {lead}"
     if delta:
         lead = f"{lead} {say('guarantee.delta.slack')}"
+    # Version 0.2 told of several together only the first.
+    told = meaning.beliefs if meaning.groups[0].beliefs else meaning.beliefs[:1]
     charts = tuple(draw_people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
     parts: tuple[Part, ...] = (
         Paragraph(lead),
@@ -126,11 +128,11 @@ def build_meaning_section(facts: PlanFacts) -> Section:
                 together,
                 say("words.epsilon"),
                 say("words.delta"),
-                say("guarantee.beliefs.half_becomes"),
+                *(say("guarantee.beliefs.half_becomes_about", about=table.about) for table in told),
                 say("guarantee.several.protection"),
             ),
-            tuple(map(_group, meaning.groups)),
-            (1, 2, 3),
+            tuple(_write_group(row, len(told)) for row in meaning.groups),
+            tuple(range(1, 3 + len(told))),
         ),
         Details(
             say("guarantee.mathematics.title"),
@@ -140,15 +142,16 @@ def build_meaning_section(facts: PlanFacts) -> Section:
     return Section("meaning", title, say("guarantee.meaning.title"), parts)
 
 
-def _group(row: GroupLoss) -> tuple[str | int, ...]:
-    high = "" if row.posterior_high is None else write_belief(row.posterior_high)
-    protection = say("guarantee.several.none") if row.protected is False else ""
+def _write_group(row: GroupLoss, number: int) -> tuple[str | int, ...]:
+    """Write the loss of several together, with so many beliefs."""
+    beliefs = row.beliefs or (row.posterior_high,)
+    no_bound = say("guarantee.several.no_bound") if row.beliefs else ""
     return (
         row.units,
         write_headline(row.epsilon),
         format_number(shorten(row.delta)),
-        high,
-        protection,
+        *(no_bound if high is None else write_belief(high) for high in beliefs[:number]),
+        say("guarantee.several.none") if row.protected is False else "",
     )
 
 

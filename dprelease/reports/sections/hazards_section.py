@@ -8,6 +8,7 @@ from dprelease.reports.sections.document import Paragraph, Section, Status, Tabl
 
 STATUS_WORDS = {
     "checked": "hazards.status.checked",
+    "see": "hazards.status.see",
     "stated": "hazards.status.stated",
     "not checked": "hazards.status.not_checked",
     "attention": "hazards.status.attention",
@@ -29,6 +30,7 @@ def build_hazards_section(facts: PlanFacts) -> Section:
     counts = say(
         "hazards.note",
         checked=statuses.count("checked"),
+        see=statuses.count("see"),
         stated=statuses.count("stated"),
         unchecked=statuses.count("not checked"),
         attention=statuses.count("attention"),

@@ -7,6 +7,7 @@ they give.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -197,13 +198,15 @@ def _describe_misses(facts: ReportFacts, level: float) -> Iterator[str]:
         if get_ending(column.name, column.query) == "_noise_moe"
     )
     if halves:
-        expected = halves * (100 - level) / 100
+        expected = max(halves * (100 - level) / 100, 1)
         yield say_count(
             halves,
             "use.intervals",
             share=round(100 - level, 6),
             level=level,
-            expected=max(expected, 1),
+            expected=expected,
+            # About one release in ten has as many.
+            many=math.floor(expected + 1.5 * math.sqrt(expected)),
         )
 
 

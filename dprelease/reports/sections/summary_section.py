@@ -72,6 +72,7 @@ def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]
     yield say("summary.not_protected"), " ".join(facts.not_protected)
     labels = (
         say("summary.hazards.checked"),
+        say("summary.hazards.see"),
         say("summary.hazards.stated"),
         say("summary.hazards.not_checked"),
         say("summary.hazards.attention"),
@@ -81,7 +82,7 @@ def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]
             hazard.hazard for hazard in facts.hazards if translate_status(hazard.status) == status
         ]
         if names:
-            yield label, say("words.labelled", label=len(names), text=", ".join(names))
+            yield label, say("words.labelled", label=len(names), text="; ".join(names))
     yield say("summary.review.by"), _describe_review(facts.review)
     if facts.review is not None:
         if facts.review.legal_basis:

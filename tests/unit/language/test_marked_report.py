@@ -118,7 +118,7 @@ def test_a_report_keeps_its_language_and_its_figures(spoken, word, tmp_path, ent
     facts = json.loads((out / "report.json").read_text())
     assert facts["language"] == spoken
     assert {row["status"] for row in facts["hazards"]} <= {
-        "checked", "stated", "not checked", "attention"
+        "checked", "see", "stated", "not checked", "attention"
     }  # fmt: skip
     assert [query["statistic"] for query in facts["queries"]] == [
         query["statistic"] for query in english.report["queries"]

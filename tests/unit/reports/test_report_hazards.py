@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pages import render_html
-from report_specs import PEOPLE, SELECTED, spec
+from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
@@ -93,10 +93,10 @@ def test_a_text_of_the_reviewer_states_it_and_says_who():
         ({"statistic": "max", "column": "days"}, {}),
     ],
 )
-def test_a_status_is_one_of_four_words(published, query, privacy):
+def test_a_status_is_one_of_five_words(published, query, privacy):
     report = published(plan_spec(query, privacy=privacy)).report
     words = {row["status"] for row in report["hazards"]}
-    assert words <= {"checked", "stated", "not checked", "attention"}
+    assert words <= {"checked", "see", "stated", "not checked", "attention"}
     page = render_html(report, {})
     assert 'class="status not-checked">not checked<' in page
     assert "attested" not in page
@@ -113,7 +113,7 @@ def test_reports_of_older_versions_attest_nothing_either():
 
 @pytest.mark.parametrize(
     ("so_far", "cap", "status"),
-    [(1, 2, "checked"), (1, 2.99, "checked"), (1, 3, "attention"), (3, None, "attention")],
+    [(1, 2, "see"), (1, 2.99, "see"), (1, 3, "attention"), (3, None, "attention")],
 )
 def test_the_size_of_epsilon_is_that_of_all_releases_and_of_the_cap(so_far, cap, status):
     plan = plan_spec(cap=cap)
@@ -127,7 +127,7 @@ def test_the_size_of_epsilon_is_that_of_all_releases_and_of_the_cap(so_far, cap,
 
 def test_a_plan_knows_the_cap_without_a_ledger():
     assert read_rows(collect_facts(plan_spec(cap=5)))["size of epsilon"].status == "attention"
-    assert read_rows(collect_facts(plan_spec(cap=2)))["size of epsilon"].status == "checked"
+    assert read_rows(collect_facts(plan_spec(cap=2)))["size of epsilon"].status == "see"
 
 
 def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
@@ -150,7 +150,7 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
 
 @pytest.mark.parametrize(
     ("delta", "status"),
-    [(0, "checked"), (1e-9, "checked"), (2e-9, "attention"), (1e-5, "attention")],
+    [(0, "checked"), (1e-9, "see"), (2e-9, "attention"), (1e-5, "attention")],
 )
 def test_the_size_of_delta(delta, status):
     gauss = COUNT | {"mechanism": "gaussian", "delta": delta} if delta else COUNT
@@ -223,14 +223,15 @@ def test_groups_have_beliefs_and_lose_protection():
     section = build_meaning_section(facts)
     (table,) = [part for part in section.parts if getattr(part, "name", "") == "groups"]
     assert [row[3:] for row in table.rows] == [
-        ("73.11%", ""),
-        ("88.08%", ""),
-        ("99.34%", ""),
-        ("99.9955%", "no protection"),
+        ("73.11%", "88.08%", ""),
+        ("88.08%", "98.21%", ""),
+        ("99.34%", "99.9955%", "no protection"),
+        ("99.9955%", "99.9999998%", "no protection"),
     ]
     gauss = COUNT | {"mechanism": "gaussian", "delta": 1e-5}
     delta = collect_facts(plan_spec(gauss)).meaning.groups
-    assert [row.protected for row in delta] == [True, True, True, False]
+    assert [row.protected for row in delta] == [True, True, False, False]
+    assert [row.beliefs[1] is None for row in delta] == [False, False, True, True]
     assert delta[-1].delta > 0.01 > delta[-2].delta
 
 
@@ -289,7 +290,7 @@ def test_bias_names_what_moves_figures_one_way():
         assert words in said.note
 
 
-@pytest.mark.parametrize(("value", "status", "weak"), [(1000, "checked", 0), (1, "attention", 2)])
+@pytest.mark.parametrize(("value", "status", "weak"), [(1000, "see", 0), (1, "attention", 2)])
 def test_utility_is_told_of_the_published_figures(published, value, status, weak):
     report = published(plan_spec(), value).report
     (row,) = [row for row in report["hazards"] if row["hazard"] == "utility"]
@@ -313,9 +314,18 @@ def test_a_cap_of_this_spec_stops_no_other_one():
         with_cap.status,
         "A spec without a cap is stopped by one of the ledger only" in with_cap.note,
     ) == (
-        "stated",
+        "see",
         True,
     )
+    assert "What was released without this ledger is not known to it." in with_cap.note
+
+
+@pytest.mark.parametrize(("unit", "words"), [({}, "of one row"), (PEOPLE, "of one person's rows")])
+def test_what_private_keys_reveal_is_of_the_unit(unit, words):
+    statistic = "count_units" if unit else "count"
+    raw = spec({"name": "q", "statistic": statistic} | SELECTED, **unit, delta=DELTA)
+    row = read_rows(collect_facts(make_plan(load(raw))))["groups that appear only when non-empty"]
+    assert f"Whether a key is shown reveals {words} at most" in row.note
 
 
 def test_what_bounding_does_is_not_only_too_low():

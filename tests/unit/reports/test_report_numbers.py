@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dprelease.model import Loss
+from dprelease.model import Adjacency, Loss, Privacy
 from dprelease.postprocess.intervals.fixed_point import (
     choose_places,
     count_decimals,
@@ -20,9 +20,9 @@ from dprelease.postprocess.intervals.fixed_point import (
 from dprelease.postprocess.intervals.number_text import number, write_halfwidth
 from dprelease.reports.facts.unit_facts import (
     compute_posterior,
-    group_privacy,
     round_outward,
     tabulate_beliefs,
+    tabulate_groups,
 )
 from dprelease.reports.model.report_model import Belief
 from dprelease.reports.renderers.markdown_page import render_cell
@@ -130,12 +130,18 @@ def test_what_epsilon_means() -> None:
     assert compute_posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
 
 
-def test_group_privacy() -> None:
-    rows = group_privacy(Fraction(1, 2), Fraction(1, 10**6))
+def test_losses_of_several_units_together() -> None:
+    loss = Loss(Fraction(1, 2), Fraction(1, 10**6))
+    rows = tabulate_groups(Privacy("row", Adjacency.ADD_REMOVE), loss)
     assert [row.units for row in rows] == [1, 2, 5, 10]
     assert [row.epsilon for row in rows] == [0.5, 1, 2.5, 5]
     assert rows[1].delta == pytest.approx(1e-6 * (1 + math.exp(0.5)))
-    assert [row.delta for row in group_privacy(Fraction(1), Fraction(0))] == [0, 0, 0, 0]
+    # About what a row says, a row more is two neighbours away: what is in it, and whether it is.
+    assert rows[0].beliefs == (round_outward(0.5, 0.5)[1], round_outward(0.5, 1.0)[1])
+    assert rows[3].beliefs == (round_outward(0.5, 5.0)[1], None)  # delta of 20 neighbours: 0.03
+    assert [row.protected for row in rows] == [True, True, True, False]
+    pure = tabulate_groups(Privacy("row", Adjacency.REPLACE_ONE), Loss(Fraction(1)))
+    assert [(row.delta, len(row.beliefs)) for row in pure] == [(0, 1)] * 4
 
 
 @pytest.mark.parametrize(

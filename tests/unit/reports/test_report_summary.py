@@ -51,7 +51,7 @@ def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
     assert said["If the cap is used up"].endswith("in the table. That is no protection.")
     assert said["How losses were added"] == "plain sum"
     assert "What the spec declares" in said["What is not protected"]
-    assert said["Not checked"].startswith("4: side channels, security and access")
+    assert said["Not checked"].startswith("4: side channels; security and access")
     assert "unit of privacy" in said["To be looked at"]
     assert said["Reviewed by, as the spec states"] == (
         "A. Person, data protection officer; approved on 2026-03-31; reference: file 12/2026"
