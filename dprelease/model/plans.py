@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 from msgspec import Struct, field
@@ -131,7 +132,7 @@ class Read(Struct, frozen=True):
         return tuple(dict.fromkeys(term.step for term in self.terms)) or (self.step,)
 
 
-class Plan(Struct, frozen=True):
+class Plan(Struct, frozen=True, dict=True):
     """All that a run will do, fixed before any data is opened.
 
     ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
@@ -153,7 +154,12 @@ class Plan(Struct, frozen=True):
 
     def step(self, read: Read) -> Step:
         """Return the step that a query is read from; the first of several."""
-        return next(step for step in self.steps if step.query.name == read.step)
+        return self.steps_by_name[read.step]
+
+    @cached_property
+    def steps_by_name(self) -> Mapping[str, Step]:
+        """The steps by the names of their queries; of several with one name the first."""
+        return {step.query.name: step for step in reversed(self.steps)}
 
     def list_readers(self, step: Step) -> tuple[Query, ...]:
         """List the queries that are read from a step."""

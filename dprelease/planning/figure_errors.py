@@ -55,7 +55,8 @@ def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, fl
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:
     """Compute the variance of terms of one released integer, in units of that of its noise."""
-    cells = list_entering(groups, build_polynomial(groups, axes, terms))
+    sizes = [len(group.labels) for group in groups]
+    cells = list_entering(sizes, build_polynomial(sizes, axes, terms))
     return sum(float(part.factor**2) * part.cells for part in cells)
 
 

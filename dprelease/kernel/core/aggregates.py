@@ -12,6 +12,7 @@ chapter on private keys says why for these, whose cells are those that another s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import repeat
 from operator import add, mul
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from msgspec import Struct, field
 
 from dprelease.kernel.core.engine_requests import Job
 from dprelease.kernel.core.entropy import Entropy
-from dprelease.kernel.core.joined_tables import add_up_cells
+from dprelease.kernel.core.joined_tables import add_up_cells, shape_cells
 from dprelease.kernel.core.sample import draw_each
 from dprelease.model import ExactTable, Form, Noise, Step
 
@@ -91,12 +92,15 @@ def privatize(
         return drawing.private_keys(exact, job, entropy, keys)
     measures = exact.reveal()
     sizes = [len(group.labels) for group in job.request.groups]
+    shape = cache(lambda at: shape_cells(measures[at], sizes))  # once for all sums of its cells
     values = {}
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
-        own = collect_measures(measures, where)
-        if places is not None:
+        if places is None:
+            own = collect_measures(measures, where)
+        else:
             labels = [len(group.labels) for group in step.query.groups]
-            own = [add_up_cells(measure, sizes, places, labels) for measure in own]
+            asked = where or range(len(measures))
+            own = [add_up_cells(shape(at), places, labels) for at in asked]
         values[step.query.name] = release_cells(
             step, own, range(step.query.cells), entropy, drawing
         )

@@ -126,23 +126,22 @@ def _count_cells(groups: Groups) -> int:
     return prod(len(group.labels) for group in groups)
 
 
-def add_up_cells(
-    exact: Sequence[int], sizes: Sequence[int], places: Sequence[int], labels: Sequence[int]
-) -> list[int]:
-    """Add up exact cells, row-major over axes of these sizes, over all axes but ``places``.
+def add_up_cells(cells: Cells, places: Sequence[int], labels: Sequence[int]) -> list[int]:
+    """Add up exact cells over all axes but ``places``.
 
-    These become the axes of the sums, in their order, each with its first ``labels`` alone. Raises
-    ValueError where cells are missing or spare.
+    These become the axes of the sums, in their order, each with its first ``labels`` alone.
     """
-    cells = shape_cells(exact, sizes)
-    others = [place for place in range(len(sizes)) if place not in places]
+    others = [place for place in range(cells.ndim) if place not in places]
     ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
     rows = np.reshape(ordered, (prod(labels), -1))
     return [int(cell) for cell in rows.sum(axis=1)]
 
 
 def shape_cells(exact: Sequence[int], sizes: Sequence[int]) -> Cells:
-    """Give exact cells as an array; raises ValueError where cells are missing or spare."""
+    """Give exact cells, row-major, as an array of these sizes.
+
+    Raises ValueError where cells are missing or spare.
+    """
     if len(exact) != prod(sizes):
         raise ValueError("a table with a missing or spare cell is not released")
     cells: Cells = np.array(list(map(int, exact)), dtype=object).reshape(sizes)

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import frexp, ldexp, log, prod, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def make_agree(fit: Fit, target: Wanted) -> list[list[int]]:
     scheme = build_scheme([frozenset(table) for table in fit.tables])
     fine = max(target.before, target.after) + FINER
     factor, unit = 10 ** (fine - target.before), 10 ** (fine - target.after)
-    estimates = _compute_estimates(fit, factor)
+    estimates = _narrow(_compute_estimates(fit, factor))
     exact: dict[Axes, Cells] = {}
     for node, parents in scheme.parents.items():
         exact[node] = _settle(node, parents, estimates[node], exact, unit, target.nonnegative)
@@ -153,7 +153,7 @@ def measure_disagreement(fit: Fit, places: int = 0) -> float:
     What was observed is in 10^-places.
     """
     totals, spreads = [], []
-    tensors = _build_tensors(fit, 1)
+    tensors = _build_tensors(fit)
     for place, weight in fit.weights[NONE].items():
         counts = fit.observed[place]
         total = int(_read(tensors[place], counts, NONE, fit.sizes))
@@ -268,44 +268,83 @@ def _compute_weights(
     return weights
 
 
-def _build_tensors(fit: Fit, factor: int) -> list[Cells]:
+def _build_tensors(fit: Fit) -> list[Cells]:
     """Build arrays of the integers, with axes in the order of their numbers."""
-    observed, sizes = fit.observed, fit.sizes
-    largest = max(
-        sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
-        for counts in observed
-    )
-    kind = np.int64 if largest * factor * _round_to_whole(len(observed)) < 1 << 61 else object
     return [
-        np.array(counts.cells, dtype=kind)
-        .reshape([counts.count_labels(axis, sizes) for axis in counts.axes])
+        np.array(counts.cells, dtype=_choose_kind(_bound_sums(counts, fit.sizes)))
+        .reshape([counts.count_labels(axis, fit.sizes) for axis in counts.axes])
         .transpose(np.argsort(counts.axes))
-        for counts in observed
+        for counts in fit.observed
     ]
+
+
+def _bound_sums(counts: Counts, sizes: Sequence[int]) -> int:
+    """Bound what is read of an array."""
+    return sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
+
+
+def _choose_kind(largest: int) -> type[Any]:
+    """Choose integers of 64 bits where numbers of up to this size, and a few of them, fit."""
+    return np.int64 if largest < 1 << 61 else object
+
+
+def _narrow(estimates: Mapping[Axes, Cells]) -> Mapping[Axes, Cells]:
+    """Give estimates as integers of 64 bits if all fit, as do a few thousand times their sums."""
+    largest = max(sum(map(abs, cells.ravel().tolist())) for cells in estimates.values())
+    kind = _choose_kind(largest * WEIGHTS)
+    return {node: np.asarray(cells, dtype=kind) for node, cells in estimates.items()}
 
 
 def _compute_estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
     """Estimate every node by least squares, times ``factor``, up to a few in the last place."""
     observed, sizes, nodes = fit.observed, fit.sizes, [*fit.weights]
-    tensors = _build_tensors(fit, factor)
+    tensors = _build_tensors(fit)
     estimates: dict[Axes, Cells] = {}
     for node, shares in fit.shares.items():
-        kind = tensors[0].dtype
+        parts = {
+            place: _multiply(
+                _read(tensors[place], observed[place], node, sizes),
+                factor,
+                observed[place].count_occurrences(sizes),
+            )
+            for place in shares
+        }
+        whole = _round_to_whole(len(shares))
+        corrections = {
+            other: count for other, count in count_corrections(node, nodes).items() if count
+        }
+        # The mean is no larger than a part, and its sums no larger than that for each cell.
+        sums = 2 * prod(sizes[axis] for axis in node) * sum(map(abs, corrections.values()))
+        used = [*parts.values(), *(estimates[other] for other in corrections)]
+        kind = _choose_kind((max(map(_find_largest, used)) + 1) * max(whole, sums))
         mean: Cells = np.zeros([sizes[i] for i in sorted(node)], dtype=kind)
         for place, share in shares.items():
-            counts = observed[place]
-            part = _read(tensors[place], counts, node, sizes)
-            part = factor * part // counts.count_occurrences(sizes)
-            mean = np.asarray(mean + share * part, dtype=kind)
-        mean = np.asarray(mean // _round_to_whole(len(shares)), dtype=kind)
+            mean = np.asarray(mean + share * parts[place].astype(kind), dtype=kind)
+        mean = np.asarray(mean // whole, dtype=kind)
         moves: Cells = np.zeros_like(mean)
-        for other, count in count_corrections(node, nodes).items():
-            if count:
-                spread = prod(sizes[i] for i in node - other)
-                off = np.asarray(estimates[other] - _sum_margin(mean, node, other), dtype=kind)
-                moves = moves + count * _widen(off, other, node) // spread
+        for other, count in corrections.items():
+            spread = prod(sizes[i] for i in node - other)
+            off: Cells = np.asarray(
+                estimates[other].astype(kind) - _sum_margin(mean, node, other), dtype=kind
+            )
+            moves = moves + count * _widen(off, other, node) // spread
         estimates[node] = np.asarray(mean + moves, dtype=kind)
     return estimates
+
+
+def _multiply(cells: Cells, factor: int, divisor: int) -> Cells:
+    """Multiply and divide by positive integers, rounded down, as integers of 64 bits if they fit.
+
+    These must hold the cells themselves, or these be Python's integers.
+    """
+    quotient, rest = cells // divisor, cells % divisor
+    kind = _choose_kind(max((_find_largest(quotient) + 1) * factor, divisor * factor))
+    whole = np.asarray(quotient, dtype=kind) * factor
+    return np.asarray(whole + np.asarray(rest, dtype=kind) * factor // divisor, dtype=kind)
+
+
+def _find_largest(cells: Cells) -> int:
+    return int(np.max(np.abs(cells), initial=0))
 
 
 def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:

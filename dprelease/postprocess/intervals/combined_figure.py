@@ -18,12 +18,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from dprelease.kernel.distributions.laws import compute_noise_variance
-from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
+from dprelease.model import (
+    CENTRED,
+    AxisMatrix,
+    Group,
+    Noise,
+    NoiseFamily,
+    NoisyTable,
+    OutputColumn,
+    Plan,
+    Read,
+    Step,
+    Term,
+)
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import (
     Part,
@@ -38,10 +50,14 @@ from dprelease.postprocess.intervals.figure_terms import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    Cells = NDArray[np.object_]
+    Cells = NDArray[Any]
+
+Released = tuple[Noise, tuple[int, ...], tuple[AxisMatrix, ...]]
+"""The noise of a step, the numbers of labels of its groups, and what mixes these."""
+
+_MOST_KEPT = 1024  # figures of one shape whose noise is asked for again and again
 
 SMALL = Fraction(1, 100)
 """The part of the noise's standard deviation that roundings may add up to."""
@@ -114,16 +130,26 @@ def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
     Returns:
         Sums of independent draws of one law each, with their weights.
     """
+    return _collect_noise(read.terms, _list_released(read, plan))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _collect_noise(terms: tuple[Term, ...], released: tuple[Released, ...]) -> tuple[Part, ...]:
     return combine_parts(
-        Part(step.noise, part.factor, part.cells)
-        for step, _, sums in _iter_polynomials(read, plan)
-        for part in list_entering(step.query.groups, sums)
+        Part(noise, part.factor, part.cells)
+        for (noise, sizes, _), sums in _iter_polynomials(terms, released)
+        for part in list_entering(sizes, sums)
     )
 
 
 def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
     """Compute the variance of a figure's noise, by the discrete laws, to float accuracy."""
-    return sum_variance(collect_noise(read, plan))
+    return _compute_variance_of(read.terms, _list_released(read, plan))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _compute_variance_of(terms: tuple[Term, ...], released: tuple[Released, ...]) -> Fraction:
+    return sum_variance(_collect_noise(terms, released))
 
 
 def sum_variance(parts: Iterable[Part]) -> Fraction:
@@ -156,14 +182,24 @@ def approximate_noise(read: Read, plan: Plan) -> Noise:
     return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
 
 
+def _list_released(read: Read, plan: Plan) -> tuple[Released, ...]:
+    """List what the noise of a figure depends on, of each step in the order of the terms."""
+    steps = (plan.steps_by_name[name] for name in read.steps)
+    return tuple(
+        (step.noise, tuple(len(group.labels) for group in step.query.groups), step.axes)
+        for step in steps
+    )
+
+
 def _iter_polynomials(
-    read: Read, plan: Plan
-) -> Iterator[tuple[Step, int, Mapping[frozenset[int], Fraction]]]:
+    terms: Sequence[Term], released: Sequence[Released]
+) -> Iterator[tuple[Released, Mapping[frozenset[int], Fraction]]]:
     """Give each released integer of a figure, and how its cells enter the figure."""
-    steps = {step.query.name: step for step in plan.steps}
-    for (name, row), terms in group_by_integer(read.terms).items():
-        step = steps[name]
-        yield step, row, build_polynomial(step.query.groups, step.axes, terms)
+    names = dict.fromkeys(term.step for term in terms)
+    by_name = dict(zip(names, released, strict=True))
+    for (name, _), own in group_by_integer(terms).items():
+        _, sizes, axes = by_name[name]
+        yield by_name[name], build_polynomial(sizes, axes, own)
 
 
 # --- decimals ------------------------------------------------------------------------------------
@@ -201,7 +237,12 @@ def _count_places(read: Read, plan: Plan) -> int:
 
 def _find_denominator(read: Read, plan: Plan) -> int:
     """Find the common denominator of all figures of a query."""
-    factors = (f for _, _, sums in _iter_polynomials(read, plan) for f in sums.values())
+    return _compute_denominator(read.terms, _list_released(read, plan))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _compute_denominator(terms: tuple[Term, ...], released: tuple[Released, ...]) -> int:
+    factors = (f for _, sums in _iter_polynomials(terms, released) for f in sums.values())
     return math.lcm(*(factor.denominator for factor in factors))
 
 
@@ -220,32 +261,82 @@ def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> l
 
     groups = [group.complete() for group in read.query.groups]
     bottom = _find_denominator(read, plan)
+    # The terms themselves may have a larger denominator than their sums.
+    finer = math.lcm(bottom, *(term.factor.denominator for term in read.terms))
+    largest = sum(_bound_term(term, plan, noisy) * abs(term.factor) for term in read.terms)
+    # Sums over all cells, doubled and with half of the denominator, must fit too.
     shape = [len(group.labels) for group in groups]
-    cells: Cells = np.zeros(shape, dtype=object)
-    for step, row, sums in _iter_polynomials(read, plan):
-        sizes = [len(group.labels) for group in step.query.groups]
-        integers = np.array(noisy.values[step.query.name][row], dtype=object).reshape(sizes)
-        for agreeing, factor in sums.items():
-            cells += int(factor * bottom) * _spread(integers, step, agreeing, groups)
+    kind = _choose_kind(4 * finer * max(math.ceil(largest) * 10**places * prod(shape), 1))
+    parts: dict[frozenset[int], Cells] = {}
+    for term in read.terms:
+        integers: Cells = np.array(
+            noisy.values[term.step][term.row], dtype=_choose_kind(_bound_term(term, plan, noisy))
+        )
+        axes, part = _add_up_term(term, plan.steps_by_name[term.step], integers, groups)
+        parts.setdefault(axes, np.zeros(part.shape, dtype=kind))
+        parts[axes] += part.astype(kind) * int(term.factor * finer)
+    cells = _add_up_parts(parts, shape)
+    cells //= finer // bottom
     cells *= 10**places
     cells = _round_to_sum(cells, bottom)
     published = tuple(slice(len(group.labels)) for group in read.query.groups)
     return [int(value) for value in np.reshape(cells[published], -1)]
 
 
-def _spread(
-    integers: Cells, step: Step, agreeing: frozenset[int], groups: Sequence[Group]
-) -> Cells:
-    """Add a step's cells up over all groups but some, in the order and shape of a figure's."""
+def _choose_kind(largest: int) -> type[Any]:
+    """Choose integers of 64 bits where numbers of up to this size fit."""
     import numpy as np
 
-    free_axes = tuple(place for place in range(integers.ndim) if place not in agreeing)
-    added = integers.sum(axis=free_axes)
-    remaining = [step.query.groups[place] for place in sorted(agreeing)]
-    order = [remaining.index(group) for group in groups if group in remaining]
-    shape = [len(group.labels) if group in remaining else 1 for group in groups]
-    spread: Cells = np.array(added, dtype=object).transpose(order).reshape(shape)
-    return spread
+    return np.int64 if largest < 1 << 63 else object
+
+
+def _bound_term(term: Term, plan: Plan, noisy: NoisyTable) -> int:
+    """Bound what a term comes to before its factor, and all sums on the way."""
+    step = plan.steps_by_name[term.step]
+    sizes = [len(group.labels) for group in step.query.groups]
+    # Centring takes an integer n times, less the sum of n.
+    centred = prod(2 * sizes[place] for place, axis in enumerate(step.axes) if axis == CENTRED)
+    return centred * sum(map(abs, noisy.values[term.step][term.row]))
+
+
+def _add_up_term(
+    term: Term, step: Step, integers: Cells, groups: Sequence[Group]
+) -> tuple[frozenset[int], Cells]:
+    """Center a step's cells once more, and add them up over all groups but the term's.
+
+    The axes are those of the figure's groups at the places returned, in their order.
+    """
+    import numpy as np
+
+    own = step.query.groups
+    sizes = [len(group.labels) for group in own]
+    cells = integers.reshape(sizes)
+    for place, axis in enumerate(step.axes):
+        if axis == CENTRED:
+            cells = sizes[place] * cells - cells.sum(axis=place, keepdims=True)
+    others = tuple(place for place in range(len(own)) if place not in term.groups)
+    added: Cells = np.array(cells.sum(axis=others), dtype=cells.dtype)
+    remaining = [own[place] for place in sorted(term.groups)]
+    places = [place for place, group in enumerate(groups) if group in remaining]
+    return frozenset(places), added.transpose([remaining.index(groups[at]) for at in places])
+
+
+def _add_up_parts(parts: Mapping[frozenset[int], Cells], sizes: Sequence[int]) -> Cells:
+    """Add up arrays over some axes each to one over all axes: axis by axis, the small ones first.
+
+    Each array is spread along an axis only together with all that have the same other axes.
+    """
+    import numpy as np
+
+    for axis in sorted(range(len(sizes)), key=sizes.__getitem__):
+        joined: dict[frozenset[int], Cells] = {}
+        for axes, part in parts.items():
+            whole = axes | {axis}
+            wide = part if axis in axes else np.expand_dims(part, sorted(whole).index(axis))
+            joined[whole] = joined[whole] + wide if whole in joined else wide
+        parts = joined
+    (cells,) = parts.values()
+    return np.broadcast_to(cells, tuple(sizes)).copy()
 
 
 def _round_to_sum(cells: Cells, bottom: int) -> Cells:
@@ -258,7 +349,7 @@ def _round_to_sum(cells: Cells, bottom: int) -> Cells:
     for axis in range(sums.ndim):
         front = np.moveaxis(sums, axis, 0)
         front[-1] = front.sum(axis=0)
-    rounded: Cells = np.array((2 * sums + bottom) // (2 * bottom), dtype=object)
+    rounded: Cells = np.array((2 * sums + bottom) // (2 * bottom), dtype=cells.dtype)
     for axis in range(rounded.ndim):
         front = np.moveaxis(rounded, axis, 0)
         front[-1] = front[-1] - front[:-1].sum(axis=0)

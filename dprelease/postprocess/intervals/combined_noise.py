@@ -64,6 +64,8 @@ _ROUNDED = 1e-13
 _NOTHING = -50.0  # exp(-50) < 1e-21: no frequency of less counts
 _DUAL_FROM = 0.5
 _TURN = 2 * math.pi
+_LARGEST = 8
+_VANISHING = 60.0
 _FEW = 3  # draws whose half-widths are known otherwise
 _UP = Fraction(10**9 + 1, 10**9)
 
@@ -307,10 +309,32 @@ def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) ->
     frequencies = np.arange(points // 2 + 1) * (_TURN / (points * grid))
     logs, signs = -((_SPREAD * grid * frequencies) ** 2) / 2, np.ones_like(frequencies)
     places = np.flatnonzero(logs > _NOTHING)
-    for part in sorted(scaled, key=lambda part: part.inverse):
+    # Once the largest parts have left few frequencies, most others are normal there, all as one.
+    ordered = sorted(scaled, key=lambda part: (part.inverse, -_compute_size(part)))
+    largest, others = ordered[:_LARGEST], ordered[_LARGEST:]
+    for part in largest:
         turns = _to_floats(frequencies[places] * part.weight)
         places = _multiply_transform(logs, signs, places, part, turns)
+    last = float(frequencies[places].max(initial=0.0))
+    normal = math.fsum(_compute_size(part) for part in others if _is_normal(part, last))
+    logs[places] -= normal * frequencies[places] ** 2 / 2
+    for part in others:
+        if not _is_normal(part, last):
+            turns = _to_floats(frequencies[places] * part.weight)
+            places = _multiply_transform(logs, signs, places, part, turns)
     return grid * (_find_least(signs * _compute_spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+
+
+def _compute_size(part: _Scaled) -> float:
+    """Compute the variance of normal noise in place of Gaussian noise on integers."""
+    return part.draws * part.sigma2 * part.weight**2
+
+
+def _is_normal(part: _Scaled, frequency: float) -> bool:
+    """Tell if noise is as good as normal up to a frequency: all other images are below e^-60."""
+    # That of l = -1 is the largest: exp(-sigma2 2 pi (pi - t)).
+    near = part.sigma2 * _TURN * (math.pi - part.weight * frequency)
+    return not part.inverse and near >= _VANISHING
 
 
 def _multiply_transform(

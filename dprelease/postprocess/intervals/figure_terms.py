@@ -15,7 +15,7 @@ from itertools import chain, combinations
 from math import prod
 from typing import NamedTuple
 
-from dprelease.model import CENTRED, AxisMatrix, Group, Term
+from dprelease.model import CENTRED, AxisMatrix, Term
 
 Places = frozenset[int]
 Polynomial = Mapping[Places, Fraction]
@@ -44,7 +44,7 @@ def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]
 
 
 def build_polynomial(
-    groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Iterable[Term]
+    sizes: Sequence[int], axes: Sequence[AxisMatrix], terms: Iterable[Term]
 ) -> Polynomial:
     """Compute the coefficient of each product of e_i for one released integer of a step.
 
@@ -52,7 +52,7 @@ def build_polynomial(
     over the others.
 
     Args:
-        groups: The groups of the step.
+        sizes: How many labels each group of the step has.
         axes: The matrices that mix them; empty if none does.
         terms: The terms of that integer.
 
@@ -70,29 +70,38 @@ def build_polynomial(
         as_they_are = Places(term.groups) - set(mixed)
         for matched in iter_subsets(mixed):
             factor = term.factor * (-1) ** (len(mixed) - len(matched))
-            factor *= prod(len(groups[place].labels) for place in matched)
+            factor *= prod(sizes[place] for place in matched)
             places = as_they_are | set(matched)
             total[places] = total.get(places, Fraction(0)) + factor
     return {places: factor for places, factor in total.items() if factor}
 
 
-def list_entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
+def list_entering(sizes: Sequence[int], sums: Polynomial) -> list[Entering]:
     """List how many of a step's cells enter each of a figure's cells, by factor.
 
     Args:
-        groups: The groups of the step.
+        sizes: How many labels each group of the step has.
         sums: The polynomial of the figure.
 
     Returns:
         Counts of cells with their factors, without factors of 0.
     """
-    labels = [len(group.labels) for group in groups]
     places = sorted(Places().union(*sums))
-    outside = prod(labels) // prod(labels[place] for place in places)
+    outside = prod(sizes) // prod(sizes[place] for place in places)
+    bits = {place: 1 << number for number, place in enumerate(places)}
+    # A cell that agrees in some groups enters with the coefficients of all sets of these, which
+    # are added up one group after the other.
+    factors = [Fraction(0)] * (1 << len(places))
+    for inner, factor in sums.items():
+        factors[sum(bits[place] for place in inner)] = factor
+    for bit in bits.values():
+        for number in range(len(factors)):
+            if number & bit and factors[number ^ bit]:
+                factors[number] += factors[number ^ bit]
     entries = []
-    for agreeing in map(Places, iter_subsets(places)):
-        factor = sum((f for inner, f in sums.items() if inner <= agreeing), Fraction(0))
-        cells = outside * prod(labels[place] - 1 for place in places if place not in agreeing)
+    for agreeing in iter_subsets(places):
+        factor = factors[sum(bits[place] for place in agreeing)]
+        cells = outside * prod(sizes[place] - 1 for place in places if place not in agreeing)
         if factor and cells:
             entries.append(Entering(factor, cells))
     return entries

@@ -14,6 +14,7 @@ import builders
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from operations import count_operations
 
 from dprelease import load
 from dprelease.kernel.chapters.many_draws.sampler import sample
@@ -362,3 +363,38 @@ def test_intervals_of_whole_releases_hold_the_truth() -> None:
 @pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
 def test_intervals_of_many_whole_releases_hold_the_truth(queries: str, law: str) -> None:
     check_held_often_enough(queries, law, 1500)
+
+
+# --- how long it takes ---------------------------------------------------------------------------
+
+
+def read_full_table(columns: int) -> int:
+    """The operations that reading a table takes, by so many columns of two labels each."""
+    names = [f"c{place}" for place in range(columns)]
+    release = load(
+        builders.spec(
+            data={"path": "t.csv"},
+            privacy={"adjacency": "add-remove", "rho": 0.5},
+            columns={name: {"type": "string", "keys": ["a"]} | WHOLE for name in names},
+            query=[
+                {
+                    "name": "all",
+                    "statistic": "marginals",
+                    "columns": names,
+                    "ways": [*range(columns + 1)],
+                }
+            ],
+        )
+    )
+    plan = make_plan(release)
+    (read,) = (read for read in plan.reads if len(read.query.groups) == columns)
+    assert len(read.steps) == 2**columns
+    values = {step.query.name: ((7,) * step.query.cells,) for step in plan.steps}
+    return count_operations(
+        lambda: build_combined_columns(read, plan, NoisyTable(values), "records", LEVEL)
+    )
+
+
+def test_the_reading_of_many_pieces_grows_about_as_the_cells_do() -> None:
+    # Eight times the cells and pieces. Every piece expanded over the whole table would make it 30.
+    assert read_full_table(7) <= 12 * read_full_table(4)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
-from dprelease.kernel.core.joined_tables import add_up_cells
+from dprelease.kernel.core.joined_tables import add_up_cells, shape_cells
 from dprelease.model import CENTRED, EACH, AxisKind, AxisMatrix
 
 LARGE = 10**30
@@ -87,13 +87,13 @@ def test_cells_are_added_up_over_the_other_axes(
         own = tuple(at[place] for place in places)
         if own in totals:
             totals[own] += cell
-    assert add_up_cells(exact, sizes, places, labels) == list(totals.values())
+    assert add_up_cells(shape_cells(exact, sizes), places, labels) == list(totals.values())
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3], [1] * 5, []])
 def test_missing_or_spare_cells_are_refused(cells: list[int]) -> None:
     with pytest.raises(ValueError, match="missing or spare"):
-        add_up_cells(cells, [2, 2], [0], [2])
+        shape_cells(cells, [2, 2])
     with pytest.raises(ValueError, match="missing or spare"):
         mix_cells(cells, [2, 2], [CENTRED, EACH])
 
