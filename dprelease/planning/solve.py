@@ -113,7 +113,7 @@ def choose_best_solution(
         solution = solve(release, drafts, total)
         if not jointly:
             return solution
-        solution = _try_strategies(release, bases, solution, total)
+        solution = _try_strategies(release, bases, solution, total, as_version_02=as_version_02)
         return _try_alternatives(release, solution, total, as_version_02=as_version_02)
     separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
@@ -174,7 +174,12 @@ def _try_drafts(
 
 
 def _try_strategies(
-    release: Release, bases: Sequence[Draft], solution: Solution, total: Total
+    release: Release,
+    bases: Sequence[Draft],
+    solution: Solution,
+    total: Total,
+    *,
+    as_version_02: bool,
 ) -> Solution:
     """Plan counts together where no figure errs more by it.
 
@@ -185,7 +190,13 @@ def _try_strategies(
     # help, for the other kind.
     added_up = solution.method == BASIC
     for concentrated in (not added_up, added_up) if total.concentrates else (False,):
-        drafts = plan_together(release, bases, solution.drafts, concentrated=concentrated)
+        drafts = plan_together(
+            release,
+            bases,
+            solution.drafts,
+            concentrated=concentrated,
+            as_version_02=as_version_02,
+        )
         if drafts is None:
             continue
         joint = solve(release, drafts, total)

@@ -32,7 +32,10 @@ WORTH = 0.995
 
 _ROUNDS = 12
 _CLOSE = 0.9995
-_LEAST = Fraction(1, 10**6)
+_LEAST = Fraction(1, 10**30)
+"""Noise is not weighed to the digit below this part of the largest weight."""
+
+_LEAST_IN_02 = Fraction(1, 10**6)
 _SETTLED = 0.02
 """Estimates are for noise that differs from what they come to by no more than this part."""
 
@@ -40,19 +43,26 @@ _DIGITS = 12
 
 
 def plan_together(
-    release: Release, bases: Sequence[Draft], drafts: Sequence[Draft], *, concentrated: bool
+    release: Release,
+    bases: Sequence[Draft],
+    drafts: Sequence[Draft],
+    *,
+    concentrated: bool,
+    as_version_02: bool,
 ) -> list[Draft] | None:
     """Plan blocks of counts together where that pays; None if it pays nowhere.
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
     compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
-    compose by rho, or about so.
+    compose by rho, or about so. ``as_version_02``: leave out strategies with pieces that are hardly
+    used, as version 0.2 did.
     """
     blocks = build_blocks(bases)
     if not blocks:
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
-    search = _Search(release, drafts, today, concentrated)
+    least = _LEAST_IN_02 if as_version_02 else _LEAST
+    search = _Search(release, drafts, today, concentrated, least)
     chosen_drafts: list[Draft] = []
     best: list[Draft] | None = None
     threshold = WORTH * search.weigh_errors(search.today)
@@ -84,6 +94,7 @@ class _Search(Struct, frozen=True):
     drafts: Sequence[Draft]
     today: Errors
     concentrated: bool
+    least: Fraction
 
     def weigh_errors(self, errors: Errors) -> float:
         """Compute the weighted mean of the errors as shares of today's."""
@@ -114,8 +125,8 @@ class _Search(Struct, frozen=True):
             amounts = candidate.compute_amounts(variances)
             pieces = self.build_pieces(block, candidate, number, amounts, factors)
             weights = [piece.demand.weight for piece in pieces if not piece.free]
-            if not weights or min(weights) < _LEAST * max(weights):
-                return None  # another candidate does without what is hardly used
+            if not weights or min(weights) < self.least * max(weights):
+                return None
             noise = estimate_errors([*remaining, *pieces], concentrated=self.concentrated)
             settled, variances = variances, [noise[piece.name] for piece in pieces]
             errors = dict(compute_errors(remaining, noise))

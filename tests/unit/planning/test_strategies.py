@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
 import pytest
@@ -129,6 +129,30 @@ SIX = {f"a{place}": 10 for place in range(6)}
 def test_sets_of_tables(sizes: dict[str, int], sets: list[tuple[str, ...]], most: float) -> None:
     made = solve_values(load_release(MU, sizes, tables(sets)))
     assert compute_rmse(compute_errors(made).values()) <= most
+
+
+MANY = {"a": 12, "b": 20, "c": 5, "d": 2}
+CPS = {"a": 50, "b": 100, "c": 7, "d": 4, "e": 2}
+
+
+@pytest.mark.parametrize(("sizes", "most"), [(MANY, 1.5907), (CPS, 2.0477)])
+def test_pieces_that_are_hardly_used_are_released_too(sizes: dict[str, int], most: float) -> None:
+    # By the closed form of ResidualPlanner, arXiv 2305.08175; some pieces matter a million times
+    # less than others.
+    sets = ways(sizes, 3)
+    cells = [prod(sizes[name] for name in names) for names in sets]
+    weighted = [
+        query | {"weight": number} for query, number in zip(tables(sets), cells, strict=True)
+    ]
+    release = load_release(MU, sizes, weighted)
+    errors = []
+    for as_version_02 in (False, True):
+        made = choose_best_solution(release, read_total(release), as_version_02=as_version_02)
+        variances = compute_errors(made)
+        total = sum(number * variances[f"q{place}"] for place, number in enumerate(cells))
+        errors.append(sqrt(total / sum(cells)))
+    assert errors[0] <= most * 1.0001
+    assert errors[1] >= most * 1.1
 
 
 def test_tables_of_yes_and_no_under_pure_loss_are_read_from_the_full_one() -> None:
