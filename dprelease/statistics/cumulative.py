@@ -92,7 +92,7 @@ from dprelease.statistics.shared.tree_sums import TreeSums, build_tree
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
 _MOST_PRODUCTS = 1 << 24
-MOST_LEAVES = 1 << 10
+MOST_LEAVES = 1 << 13
 SCALE = 1 << 10
 _BITS = 160
 _ZERO = Fraction(0)
@@ -135,7 +135,7 @@ class Cumulative(Statistic):
             for matrix in (build_matrix(labels), build_scaled_matrix(labels)):
                 unit = (Fraction(1, prod(row[0] for row in matrix.entries)),)
                 alternatives.append(replace(single, unit=unit, axes=(*by, matrix)))
-        # Each row of a tree has a law of its own, which takes a few milliseconds.
+        # Each row of a tree has a law of its own, which takes half a millisecond.
         if labels <= MOST_LEAVES and (tree := build_tree(labels)) is not None:
             alternatives.append(replace(single, axes=(*by, tree)))
         return tuple(alternatives)

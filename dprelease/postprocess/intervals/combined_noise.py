@@ -56,7 +56,6 @@ SLACK = 1e-9
 LEAST_ALPHA = Fraction(1, 10**7)
 _REACH = math.log(2e13)  # of a chance of 1e-13 on both sides
 _MOST_POINTS = 1 << 17
-_SMOOTHED_POINTS = 1 << 16
 _SPREAD = 3.0
 _BEYOND = 7.0
 _STEEP = 600.0  # exp(600) is a float
@@ -95,12 +94,16 @@ def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 @lru_cache(maxsize=4096)
-def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
+def compute_combined_halfwidth(
+    parts: tuple[Part, ...], alpha: Fraction, *, points: int = 1 << 16
+) -> Fraction:
     """Bound the noise of a sum: find an h with P(|Y| > h) <= alpha; see the module.
 
     Args:
         parts: The sum Y, as ``combine_parts`` gives it.
         alpha: Positive.
+        points: N where Y is smoothed, a power of 2. With 2^14 a half-width is about 1 % larger than
+            with 2^16, and found in a fifth of the time.
 
     Returns:
         h, in the unit of the weights; 0 for alpha of 1 and more.
@@ -136,11 +139,11 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
         reach = _bound_chernoff(scaled, _REACH)
         grid = compute_lattice_step(parts)
         # The lattice of Y is used if it covers the reach with few enough points.
-        points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
-        if points <= _MOST_POINTS:
-            steps = [int(part.weight / grid) % points for part in parts]
-            return _solve_on_lattice(scaled, steps, points, alpha) * grid
-        half = _solve_smoothed(scaled, reach, alpha)
+        needed = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
+        if needed <= _MOST_POINTS:
+            steps = [int(part.weight / grid) % needed for part in parts]
+            return _solve_on_lattice(scaled, steps, needed, alpha) * grid
+        half = _solve_smoothed(scaled, reach, points, alpha)
     return min([Fraction(half) * unit * _UP, *_iter_known_bounds(parts, alpha)])
 
 
@@ -300,11 +303,10 @@ def _solve_on_lattice(
     return _find_least(signs * _compute_spectrum(logs), points, alpha)
 
 
-def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
+def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, points: int, alpha: Fraction) -> float:
     """Find such an h for the smoothed sum, and add what smoothing can have moved it by."""
     import numpy as np
 
-    points = _SMOOTHED_POINTS
     grid = 2 * reach / (points - 16 * _SPREAD)
     frequencies = np.arange(points // 2 + 1) * (_TURN / (points * grid))
     logs, signs = -((_SPREAD * grid * frequencies) ** 2) / 2, np.ones_like(frequencies)

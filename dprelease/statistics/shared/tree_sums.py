@@ -14,19 +14,21 @@ best linear unbiased estimate. Let t be the estimate of a node's sum from the le
 variance in units of that of one draw, p the estimate of the sum of its first labels, A its variance
 and C its covariance with t. The node's own number x, of variance 1, makes of p the estimate
 p + C/(S + 1) (x - t). Its variance is A - C^2/(S + 1), and its covariance with the new estimate of
-the node's sum C/(S + 1). Nodes of the highest level are independent, and are added up. Weights are
-exact fractions; figures are rounded to whole numbers. Half-widths come of the law of the weighted
-sum of draws, ``intervals.combined_noise``.
+the node's sum C/(S + 1), the *gain*. Nodes of the highest level are independent, and are added up.
+Gains are rounded to steps of 2^-64: an estimate is unbiased whatever they are, and its variance
+least where they are these. Figures are rounded to whole numbers. Half-widths come of the law of the
+weighted sum of draws, ``intervals.combined_noise``: nodes that hold none of the first labels, or
+all of their own, have the same weights on all numbers of a level, so that there are few of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from math import floor, lcm
+from math import floor
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -40,11 +42,14 @@ from dprelease.postprocess.intervals.combined_noise import (
 
 MOST_LEVELS = 4
 _MOST_LAWS = 64
+_FEW_LABELS = 256
 Widths = tuple[int, ...]
 """Labels of a whole node of each level; each a multiple of the one before, the first of them 1."""
 
-_ZERO, _ONE = Fraction(0), Fraction(1)
-_HALF = Fraction(1, 2)
+_BITS = 64
+_ONE = 1 << _BITS
+_HALF = _ONE // 2
+_ZERO = Fraction(0)
 
 
 def build_tree(labels: int) -> AxisMatrix | None:
@@ -79,11 +84,11 @@ def _list_widths(labels: int) -> Iterator[Widths]:
 class Moments(NamedTuple):
     """Of an estimated sum of a node's first labels: variance, and covariance with the node's sum.
 
-    In units of the variance of one draw.
+    In steps of 2^-64 of the variance of one draw.
     """
 
-    variance: Fraction
-    covariance: Fraction
+    variance: int
+    covariance: int
 
 
 @lru_cache(maxsize=1024)
@@ -96,61 +101,61 @@ def _compute_moments(widths: Widths, labels: int) -> tuple[Moments, ...]:
     """
     *below, _ = widths
     if not below:
-        return Moments(_ZERO, _ZERO), Moments(_ONE, _ONE)
-    before, prior = _ZERO, [Moments(_ZERO, _ZERO)]
+        return Moments(0, 0), Moments(_ONE, _ONE)
+    before, prior = 0, [Moments(0, 0)]
     for start in range(0, labels, below[-1]):
         child = _compute_moments(tuple(below), min(below[-1], labels - start))
         prior += [Moments(before + own.variance, before + own.covariance) for own in child[1:]]
         before = prior[-1].variance
-    gains = [own.covariance / (before + 1) for own in prior]
+    gains = [(own.covariance << _BITS) // (before + _ONE) for own in prior]
     return tuple(
-        Moments(own.variance - own.covariance * gain, gain)
+        Moments(own.variance - (own.covariance * gain >> _BITS), gain)
         for own, gain in zip(prior, gains, strict=True)
     )
 
 
-Weights = Mapping[tuple[int, int], Fraction]
-"""Weights of numbers of a node, by level and by place among the node's numbers of that level."""
+class _Child(NamedTuple):
+    """So many nodes alike: how many labels each has, and how many of these are first labels."""
 
-IntegerWeight = tuple[int, int, int]
-"""Level, place and weight of a number."""
+    nodes: int
+    labels: int
+    inside: int
 
 
-@lru_cache(maxsize=16)
-def _compute_weights(widths: Widths, labels: int) -> tuple[Weights, ...]:
-    """Compute the weights of the sums of the first 0, 1, ..., ``labels`` labels of a node.
+def _list_children(width: int, labels: int, inside: int) -> Iterator[_Child]:
+    """List the nodes of a width among so many labels, where the first ``inside`` are asked for."""
+    whole, rest = divmod(labels, width)
+    before, within = divmod(min(inside, whole * width), width)
+    yield _Child(before, width, width)
+    if within:
+        yield _Child(1, width, within)
+    yield _Child(whole - before - (within > 0), width, 0)
+    if rest:
+        yield _Child(1, rest, max(inside - whole * width, 0))
 
-    Args:
-        widths: Labels of a whole node of each level, the node's own last.
-        labels: Labels of the node.
+
+def _count_node_weights(
+    counts: Counter[int], widths: Widths, child: _Child, first: int, every: int
+) -> None:
+    """Count the weights of draws in estimates of nodes, in steps of 2^-64.
+
+    Of each it is ``first`` times the sum of its first labels and ``every`` times that of all.
     """
+    nodes, labels, inside = child
+    if not nodes or not (every or (first and inside)):
+        return
+    if not inside or inside == labels:
+        first, every = 0, every + (first if inside else 0)
     *below, _ = widths
     if not below:
-        return {}, {(0, 0): _ONE}
-    whole: dict[tuple[int, int], Fraction] = {}
-    prior: list[dict[tuple[int, int], Fraction]] = [{}]
-    for start in range(0, labels, below[-1]):
-        for own in _compute_weights(tuple(below), min(below[-1], labels - start))[1:]:
-            moved = {(at, start // below[at] + place): w for (at, place), w in own.items()}
-            prior.append(whole | moved)
-        whole = prior[-1]
-    top = len(below)
-    return tuple(
-        {place: weights.get(place, _ZERO) - gain * weight for place, weight in whole.items()}
-        | {(top, 0): gain}
-        for weights, (_, gain) in zip(prior, _compute_moments(widths, labels), strict=True)
-    )
-
-
-@lru_cache(maxsize=16)
-def _compute_integer_weights(widths: Widths, labels: int) -> list[tuple[int, list[IntegerWeight]]]:
-    """Write the weights of each sum of ``_compute_weights`` as integers over one denominator."""
-    rows = []
-    for weights in _compute_weights(widths, labels)[1:]:
-        share = lcm(*(weight.denominator for weight in weights.values()))
-        integers = [(*place, int(weight * share)) for place, weight in weights.items() if weight]
-        rows.append((share, integers))
-    return rows
+        counts[every] += nodes
+        return
+    moments = _compute_moments(widths, labels)
+    own = first * moments[inside].covariance + every * moments[labels].covariance >> _BITS
+    counts[own] += nodes
+    for part in _list_children(below[-1], labels, inside):
+        parts = part._replace(nodes=nodes * part.nodes)
+        _count_node_weights(counts, tuple(below), parts, first, every - own)
 
 
 class TreeSums(Struct, frozen=True):
@@ -166,34 +171,32 @@ class TreeSums(Struct, frozen=True):
 
     def read(self, block: Sequence[int]) -> list[int]:
         """Compute the sums along the order from the noisy integers, level after level."""
-        sizes = [-(-self.labels // width) for width in self.widths]
-        firsts = [sum(sizes[:level]) for level in range(len(sizes))]
-        sums, before = [], _ZERO
-        for start, size in self._list_nodes():
-            places = [
-                first + start // width for first, width in zip(firsts, self.widths, strict=True)
-            ]
-            for share, weights in _compute_integer_weights(self.widths, size):
-                total = sum(
-                    weight * block[places[level] + place] for level, place, weight in weights
-                )
-                own = before + Fraction(total, share)
-                sums.append(floor(own + _HALF))  # to nearest
-            before = own
-        return sums
+        sums = [number << _BITS for number in block[: self.labels]]
+        done, below = self.labels, 1
+        for level, width in enumerate(self.widths[1:], start=2):
+            # ``sums`` are those within each node of the level below.
+            for place, start in enumerate(range(0, self.labels, width)):
+                node = sums[start : start + width]
+                _add_up_nodes(node, below)
+                moments = _compute_moments(self.widths[:level], len(node))
+                excess = (block[done + place] << _BITS) - node[-1]
+                sums[start : start + width] = [
+                    own + (gain * excess >> _BITS)
+                    for own, (_, gain) in zip(node, moments[1:], strict=True)
+                ]
+            done, below = done + -(-self.labels // width), width
+        _add_up_nodes(sums, below)
+        return [(number + _HALF) >> _BITS for number in sums]  # to nearest
 
     def spread(self) -> Fraction:
         """Compute the mean variance of the sums, in units of that of one draw."""
-        total = before = _ZERO
-        for _, size in self._list_nodes():
-            moments = _compute_moments(self.widths, size)
-            total += sum((own.variance for own in moments), _ZERO) + before * size
-            before += moments[-1].variance
-        return total / self.labels
+        variances = [own.variance for own in self._compute_all_moments()]
+        return Fraction(sum(variances), self.labels << _BITS)
 
     def compute_halfwidth(self, noise: Noise, number: int, alpha: Fraction) -> int:
         """Bound the noise of the first ``number`` labels' sum, but for a chance of alpha."""
-        return floor(_bound_noise(noise, self._count_weights(number), alpha) + _HALF)
+        half = self._bound_noise(noise, number, _ZERO, alpha)
+        return floor(half + Fraction(1, 2))
 
     def compute_largest_halfwidth(self, noise: Noise, alpha: Fraction) -> int:
         """Bound the noise of the sum that errs most, but for a chance of alpha.
@@ -201,38 +204,47 @@ class TreeSums(Struct, frozen=True):
         It is looked for among those with the largest variances: these have many draws each, whose
         sums have laws of one shape.
         """
-        variances: list[tuple[Fraction, int]] = []
-        before = _ZERO
-        for start, size in self._list_nodes():
-            moments = _compute_moments(self.widths, size)
-            variances += [
-                (before + own.variance, start + at) for at, own in enumerate(moments) if at
-            ]
-            before += moments[-1].variance
-        largest = sorted(variances, reverse=True)[:_MOST_LAWS]
-        return max(self.compute_halfwidth(noise, number, alpha) for _, number in largest)
+        variances = [own.variance for own in self._compute_all_moments()]
+        by_size = sorted(range(self.labels), key=lambda at: (variances[at], at), reverse=True)
+        return max(self.compute_halfwidth(noise, at + 1, alpha) for at in by_size[:_MOST_LAWS])
 
     def balance_half(self, noise: Noise, number: int, q: Fraction, alpha: Fraction) -> Fraction:
         """Bound the noise of the first ``number`` labels' sum less q times that of all."""
         # Rounding to whole numbers moves both sums by up to a half.
-        return _bound_noise(noise, self._count_weights(number, q), alpha) + (1 + q) / 2
+        return self._bound_noise(noise, number, q, alpha) + (1 + q) / 2
 
-    def _list_nodes(self) -> list[tuple[int, int]]:
-        """List the first label and the number of labels of each node of the highest level."""
-        width = self.widths[-1]
-        return [(at, min(width, self.labels - at)) for at in range(0, self.labels, width)]
+    def _bound_noise(self, noise: Noise, number: int, q: Fraction, alpha: Fraction) -> Fraction:
+        """Bound the noise of the first ``number`` labels' sum less q times that of all, unrounded.
 
-    def _count_weights(self, number: int, q: Fraction = _ZERO) -> Counter[Fraction]:
+        Of many labels each half-width is about 1 % larger, to be found sooner.
+        """
+        weights = self._count_weights(number, q)
+        parts = combine_parts(Part(noise, weight, draws) for weight, draws in weights.items())
+        points = 1 << (16 if self.labels <= _FEW_LABELS else 14)
+        return compute_combined_halfwidth(parts, alpha, points=points)
+
+    def _compute_all_moments(self) -> list[Moments]:
+        """Compute the moments of the sums of the first 1, 2, ... of all labels."""
+        before, moments = 0, list[Moments]()
+        for start in range(0, self.labels, self.widths[-1]):
+            own = _compute_moments(self.widths, min(self.widths[-1], self.labels - start))
+            moments += [
+                Moments(before + variance, before + covariance) for variance, covariance in own[1:]
+            ]
+            before = moments[-1].variance
+        return moments
+
+    def _count_weights(self, number: int, q: Fraction) -> Counter[Fraction]:
         """Count the weights of draws in the sum of ``number`` labels less q times that of all."""
-        numbers: Counter[Fraction] = Counter()
-        for start, size in self._list_nodes():
-            weights = _compute_weights(self.widths, size)
-            inside = weights[max(0, min(size, number - start))]
-            numbers.update(inside.get(at, _ZERO) - q * of_all for at, of_all in weights[-1].items())
-        return numbers
+        counts: Counter[int] = Counter()
+        every = -(q.numerator << _BITS) // q.denominator
+        for child in _list_children(self.widths[-1], self.labels, number):
+            _count_node_weights(counts, self.widths, child, _ONE, every)
+        return Counter({Fraction(weight, _ONE): draws for weight, draws in counts.items()})
 
 
-def _bound_noise(noise: Noise, weights: Counter[Fraction], alpha: Fraction) -> Fraction:
-    """Bound the noise of a weighted sum of draws, but for a chance of alpha."""
-    parts = (Part(noise, weight, draws) for weight, draws in weights.items())
-    return compute_combined_halfwidth(combine_parts(parts), alpha)
+def _add_up_nodes(sums: list[int], width: int) -> None:
+    """Add to the sums of each node of a width those of all nodes before it, in place."""
+    for start in range(width, len(sums), width):
+        before = sums[start - 1]
+        sums[start : start + width] = [before + own for own in sums[start : start + width]]

@@ -78,7 +78,7 @@ def test_with_concentrated_losses_they_err_as_little_as_they_can(
         (DELTA, {}, 16),
         ({"epsilon": 3}, {}, 20),
         ({"epsilon": 10}, {}, 100),
-        ({"epsilon": 1}, {}, 1025),
+        ({"epsilon": 1}, {}, 8193),
         ({"rho": 8}, {}, 100),
         (DELTA, {"accuracy": {"within": 100}}, 365),
         (MU, {}, 1),

@@ -99,9 +99,30 @@ def test_of_many_sums_the_largest_half_width_is_found(
     assert reader.compute_largest_halfwidth(noise, alpha) == max(halves)
 
 
+@pytest.mark.parametrize("count", [1, 299, 300])
+def test_half_widths_of_many_labels_are_hardly_wider(count: int) -> None:
+    """They are found sooner, by fewer points."""
+    labels, widths = 300, (1, 10, 100)
+    reader, expected = TreeSums(labels, widths), compute_least_squares(labels, widths)
+    weights = expected[count - 1] - expected[-1] / 2
+    noise = Noise(NoiseFamily.GAUSSIAN, Fraction(10**8))
+    half = reader.balance_half(noise, count, Fraction(1, 2), Fraction(1, 20))
+    normal = 1.959964 * 1e4 * (weights**2).sum() ** 0.5
+    assert normal <= float(half) <= 1.015 * normal
+
+
 @pytest.mark.parametrize(
     ("labels", "most"),
-    [(1, None), (2, None), (10, None), (20, 4.3), (100, 6.6), (365, 9.0), (1000, 10.9)],
+    [
+        (1, None),
+        (2, None),
+        (10, None),
+        (20, 4.3),
+        (100, 6.6),
+        (365, 9.0),
+        (1000, 10.9),
+        (5000, 14.3),
+    ],
 )
 def test_the_tree_with_the_least_error_is_built(labels: int, most: float | None) -> None:
     tree = build_tree(labels)
