@@ -275,13 +275,27 @@ class Quantiles(Exponential):
         rows = target.sensitivity.l1
         replace = target.adjacency is Adjacency.REPLACE_ONE
         stays = replace and target.stays
-        scheme = plan(target.query.quantiles, amount, rows, replace, stays=stays)
-        epsilon, rho = compute_loss(scheme, rows, replace, stays=stays)
-        events = tuple(
-            (Range(span), 1) for span in compute_spans(scheme, rows, replace, stays=stays)
+        scheme, loss, events = _plan_scheme(
+            plan, target.query.quantiles, amount, rows, replace, stays
         )
         noise = Noise(self.family, scheme.steps[0].rate)
-        return Choice(noise, Loss(epsilon, Fraction(0), rho), events, Form.QUANTILES, scheme)
+        return Choice(noise, loss, events, Form.QUANTILES, scheme)
+
+
+@lru_cache(maxsize=4096)
+def _plan_scheme(  # noqa: PLR0913, PLR0917 - all that decides it
+    plan: Callable[..., QuantileScheme],
+    quantiles: tuple[Fraction, ...],
+    amount: Fraction,
+    rows: int,
+    replace: bool,
+    stays: bool,
+) -> tuple[QuantileScheme, Loss, tuple[tuple[Range, int], ...]]:
+    """Plan a scheme once for all queries with the same share of the budget."""
+    scheme = plan(quantiles, amount, rows, replace, stays=stays)
+    epsilon, rho = compute_loss(scheme, rows, replace, stays=stays)
+    spans = compute_spans(scheme, rows, replace, stays=stays)
+    return scheme, Loss(epsilon, Fraction(0), rho), tuple((Range(span), 1) for span in spans)
 
 
 QUANTILES = Quantiles()

@@ -163,9 +163,30 @@ class Plan(Struct, frozen=True, dict=True):
 
     def list_readers(self, step: Step) -> tuple[Query, ...]:
         """List the queries that are read from a step."""
-        return tuple(read.query for read in self.reads if step.query.name in read.steps)
+        return self._readers.get(step.query.name, ())
 
-    @property
+    @cached_property
+    def _readers(self) -> Mapping[str, tuple[Query, ...]]:
+        readers: dict[str, list[Query]] = {}
+        for read in self.reads:
+            for name in read.steps:
+                readers.setdefault(name, []).append(read.query)
+        return {name: tuple(queries) for name, queries in readers.items()}
+
+    @cached_property
+    def reads_by_name(self) -> Mapping[str, Read]:
+        """The reads by the names of their queries."""
+        return {read.query.name: read for read in self.reads}
+
+    @cached_property
+    def queries_by_table(self) -> Mapping[str, tuple[Query, ...]]:
+        """The queries of each table, in the order of the release."""
+        tables: dict[str, list[Query]] = {}
+        for read in self.reads:
+            tables.setdefault(read.query.table, []).append(read.query)
+        return {table: tuple(queries) for table, queries in tables.items()}
+
+    @cached_property
     def strategies(self) -> tuple[Strategy, ...]:
         """Queries and steps that combined figures tie together."""
         combined = (read for read in self.reads if read.reading is Reading.COMBINED)

@@ -86,13 +86,26 @@ def group_strategies(figures: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[St
     Returns:
         Strategies without a common step, in the order of their last query.
     """
-    strategies: list[Strategy] = []
-    for query, steps in figures:
+    queries_of: dict[int, list[str]] = {}  # in the order of their last query
+    steps_of: dict[int, dict[str, None]] = {}
+    last: dict[int, int] = {}
+    owner: dict[str, int] = {}
+    for number, (query, steps) in enumerate(figures):
         # A query may tie several earlier strategies together.
-        joined = Strategy((query,), steps)
-        for other in [other for other in strategies if set(other.steps) & set(steps)]:
-            strategies.remove(other)
-            tied_steps = dict.fromkeys((*other.steps, *joined.steps))
-            joined = Strategy((*other.queries, *joined.queries), tuple(tied_steps))
-        strategies.append(joined)
-    return tuple(strategies)
+        tied = sorted({owner[step] for step in steps if step in owner}, key=last.__getitem__)
+        if len(tied) == 1:
+            (own,) = tied
+            queries, own_steps = queries_of.pop(own), steps_of[own]
+        else:
+            own, queries, own_steps = number, [], {}
+            for other in reversed(tied):
+                queries += queries_of.pop(other)
+                own_steps |= steps_of.pop(other)
+            owner |= dict.fromkeys(own_steps, own)
+        queries.append(query)
+        own_steps |= dict.fromkeys(steps)
+        owner |= dict.fromkeys(steps, own)
+        queries_of[own], steps_of[own], last[own] = queries, own_steps, number
+    return tuple(
+        Strategy(tuple(queries), tuple(steps_of[own])) for own, queries in queries_of.items()
+    )

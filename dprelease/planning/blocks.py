@@ -8,11 +8,12 @@ total, whatever its own labels leave out.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import cached_property
 from math import prod
 
 from msgspec import Struct
 
-from dprelease.model import Expression, Group
+from dprelease.model import Expression, Group, Query
 from dprelease.planning.budgets import Demand, add_up_demand
 from dprelease.planning.steps import Draft
 from dprelease.statistics.statistic_registry import get_statistic
@@ -24,7 +25,7 @@ MOST_JOINED = 10**6
 """Cells of a table into which others are joined."""
 
 
-class Block(Struct, frozen=True):
+class Block(Struct, frozen=True, dict=True):
     """Counts that may be planned together, each a draft of one integer for each cell.
 
     ``tables`` count rows that pass ``where`` by their groups, perhaps none; ``conditions`` count
@@ -36,10 +37,15 @@ class Block(Struct, frozen=True):
     conditions: tuple[Draft, ...] = ()
     groups: tuple[Group, ...] = ()
 
-    @property
+    @cached_property
     def drafts(self) -> tuple[Draft, ...]:
-        """Return the tables and the conditions."""
+        """The tables and the conditions."""
         return (*self.tables, *self.conditions)
+
+    @cached_property
+    def first_query(self) -> Query:
+        """The first of its queries in the spec."""
+        return min((draft.query for draft in self.drafts), key=lambda query: query.number)
 
     @property
     def budget(self) -> Demand:

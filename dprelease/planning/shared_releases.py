@@ -23,7 +23,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Reading, Release
+from dprelease.model import AS_RELEASED, Group, Measure, MeasureKind, Query, Read, Reading, Release
 from dprelease.planning.budgets import (
     Demand,
     add_up_demand,
@@ -300,22 +300,30 @@ def _spread(query: Query) -> Fraction:
 
 
 def _merge_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
-    remaining_drafts = list(drafts)
+    remaining = {draft.name: draft for draft in drafts}
+    # Only a draft with all groups of a count, and more, can be finer than it.
+    having: dict[Group, dict[str, None]] = {}
+    for draft in drafts:
+        for group in draft.query.groups:
+            having.setdefault(group, {})[draft.name] = None
     for coarse in sorted(drafts, key=lambda draft: len(draft.query.groups)):
-        if not _is_row_count(coarse.query) or coarse not in remaining_drafts:
+        if not _is_row_count(coarse.query) or remaining.get(coarse.name) is not coarse:
             continue
+        sets = sorted((having[group] for group in coarse.query.groups), key=len)
+        names = sets[0] if sets else remaining
         options = [
             option
-            for fine in remaining_drafts
-            if len(fine.query.groups) > len(coarse.query.groups)
-            and (option := _merge_pair(coarse, fine, pure)) is not None
+            for name in names
+            if name in remaining and all(name in others for others in sets)
+            if len(remaining[name].query.groups) > len(coarse.query.groups)
+            and (option := _merge_pair(coarse, remaining[name], pure)) is not None
             and option[0] < 1
         ]
         if options:
             _, fine, merged = min(options, key=lambda option: option[0])
-            remaining_drafts[remaining_drafts.index(fine)] = merged
-            remaining_drafts.remove(coarse)
-    return remaining_drafts
+            remaining[fine.name] = merged
+            del remaining[coarse.name]
+    return list(remaining.values())
 
 
 def _merge_pair(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft, Draft] | None:

@@ -394,7 +394,7 @@ def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
 
 def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
     """Build the query that a piece answers: a count that no spec asks for."""
-    first = min((draft.query for draft in block.drafts), key=lambda query: query.number)
+    first = block.first_query
     return Query(
         name,
         "count",

@@ -7,6 +7,7 @@ that is a search in floats: what the plan loses is derived from the drafts that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -211,12 +212,15 @@ def _list_demands(
 
 def _name_pieces(candidate: Candidate, number: int) -> list[str]:
     """Name pieces as no query can be named, independently of the order of the spec."""
-    names: list[str] = []
+    same: Counter[str] = Counter()
+    names: dict[str, None] = {}
     for piece in candidate.pieces:
-        name = f"together {number}: {piece.title}"
-        same = sum(other == name or other.startswith(f"{name} #") for other in names)
-        names.append(f"{name} #{same + 1}" if same else name)
-    return names
+        title = name = f"together {number}: {piece.title}"
+        while name in names:
+            same[title] += 1
+            name = f"{title} #{same[title] + 1}"
+        names[name] = None
+    return list(names)
 
 
 def _attach_reads(

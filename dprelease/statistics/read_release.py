@@ -63,7 +63,7 @@ def build_view(read: Read, plan: Plan) -> Step:
     """
     if read.reading is not Reading.COMBINED:
         return _build_view(read, plan.step(read))
-    steps = [step for step in plan.steps if step.query.name in read.steps]
+    steps = [plan.steps_by_name[name] for name in read.steps]
     statistic, query = get_statistic(read.query.statistic), read.query
     return Step(
         query=query,
@@ -198,7 +198,8 @@ def list_pieces(read: Read, plan: Plan) -> list[Piece]:
     if read.reading is not Reading.COMBINED:
         return []
     measures = get_statistic(read.query.statistic).define_release(read.query).measures
-    steps = [step for step in plan.steps if step.query.name in read.steps]
+    own = set(read.steps)
+    steps = [step for step in plan.steps if step.query.name in own]
     if any(step.measures != measures or step.transform != ((1,),) for step in steps):
         return []  # steps of conditions mix them with the count of all records
     return [

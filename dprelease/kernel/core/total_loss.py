@@ -168,13 +168,17 @@ TOTAL: Rules[_Total] = (
 
 def find_budget_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps cost beyond what the queries that are read from them state."""
+    stating = {query.name: query for query in plan.release.queries}
+    claims: dict[str, list[Loss]] = {}
+    for step in plan.steps:
+        claims.setdefault(step.query.name, []).append(step.loss)
     for strategy in group_strategies((read.query.name, read.steps) for read in plan.reads):
-        queries = [query for query in plan.release.queries if query.name in strategy.queries]
+        queries = [stating[name] for name in strategy.queries if name in stating]
         stated = _Stated(
             _sum_amounts([query.epsilon for query in queries]),
             _sum_amounts([query.rho for query in queries]),
             _sum_amounts([query.delta for query in queries]),
-            add_losses(step.loss for step in plan.steps if step.query.name in strategy.steps),
+            add_losses(loss for name in strategy.steps for loss in claims.get(name, ())),
         )
         yield from find_breaches(STATED, stated, f'"{strategy.queries[0]}"')
 

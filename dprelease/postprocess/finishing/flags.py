@@ -50,12 +50,10 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
 
     ``by_condition``: accept a count of the records whose value is not null.
     """
-    queries = [read.query for read in plan.reads]
     alike = [
         mate
-        for mate in queries
-        if (mate.table, mate.groups) == (query.table, query.groups)
-        and mate.survey_weight == query.survey_weight
+        for mate in plan.queries_by_table.get(query.table, ())
+        if mate.groups == query.groups and mate.survey_weight == query.survey_weight
     ]
     mates = [mate for mate in alike if mate.where == query.where]
     for mate in mates:
@@ -71,9 +69,8 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
 
 def find_unit_count(query: Query, plan: Plan) -> str | None:
     """Find the column that counts the units behind a figure, if its table has one."""
-    for read in plan.reads:
-        mate = read.query
-        alike = (mate.table, mate.groups, mate.where) == (query.table, query.groups, query.where)
+    for mate in plan.queries_by_table.get(query.table, ()):
+        alike = (mate.groups, mate.where) == (query.groups, query.where)
         if alike and get_statistic(mate.statistic).counts_units:
             return mate.column_name
     return None
@@ -193,7 +190,7 @@ def _rank_flags(
 
 def is_chosen(query: Query, plan: Plan) -> bool:
     """Check if figures are names and nothing else about them was released."""
-    (read,) = [read for read in plan.reads if read.query == query]
+    read = plan.reads_by_name[query.name]
     names = get_statistic(query.statistic).names and not read.terms
     return names and plan.step(read).form is Form.CHOICE
 

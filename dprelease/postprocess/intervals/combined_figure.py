@@ -130,7 +130,7 @@ def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
     Returns:
         Sums of independent draws of one law each, with their weights.
     """
-    return _collect_noise(read.terms, _list_released(read, plan))
+    return _collect_noise(_number_terms(read), _list_released(read, plan))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -144,7 +144,7 @@ def _collect_noise(terms: tuple[Term, ...], released: tuple[Released, ...]) -> t
 
 def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
     """Compute the variance of a figure's noise, by the discrete laws, to float accuracy."""
-    return _compute_variance_of(read.terms, _list_released(read, plan))
+    return _compute_variance_of(_number_terms(read), _list_released(read, plan))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -180,6 +180,20 @@ def approximate_noise(read: Read, plan: Plan) -> Noise:
     if family is NoiseFamily.GAUSSIAN:
         return Noise(family, spread)
     return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
+
+
+def _number_terms(read: Read) -> tuple[Term, ...]:
+    """List the terms with numbers for steps and integers: many figures differ in names alone."""
+    steps: dict[str, str] = {}
+    rows: dict[tuple[str, int], int] = {}
+    return tuple(
+        replace(
+            term,
+            step=steps.setdefault(term.step, str(len(steps))),
+            row=rows.setdefault((term.step, term.row), len(rows)),
+        )
+        for term in read.terms
+    )
 
 
 def _list_released(read: Read, plan: Plan) -> tuple[Released, ...]:
@@ -237,7 +251,7 @@ def _count_places(read: Read, plan: Plan) -> int:
 
 def _find_denominator(read: Read, plan: Plan) -> int:
     """Find the common denominator of all figures of a query."""
-    return _compute_denominator(read.terms, _list_released(read, plan))
+    return _compute_denominator(_number_terms(read), _list_released(read, plan))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
