@@ -22,6 +22,7 @@ _FOR_ALL = (
     "dprelease.reports.charts",
     "dprelease.combination",
     "dprelease.reports.renderers.dcat",
+    "dprelease.reports.renderers.facts_label_svg",
     "dprelease.reports.renderers.html_page",
     "dprelease.reports.renderers.markdown_page",
     "dprelease.reports.contents",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from dprelease.combination.combined_figures import Published
 from dprelease.language import say
 from dprelease.model import OutputTable
 from dprelease.model.release import find_contact_address, find_licence_address
+from dprelease.reports.charts.svg import Chart
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
 from dprelease.reports.renderers.dcat import build_dataset, write_citation
 from dprelease.reports.sections.budget_section import build_budget_section
 from dprelease.reports.sections.data_section import build_data_section
-from dprelease.reports.sections.document import Document, Link, Section
-from dprelease.reports.sections.figures_section import build_figures_section
+from dprelease.reports.sections.document import Details, Document, Group, Link, Part, Section
+from dprelease.reports.sections.figures_section import build_figures_section, iter_totals
 from dprelease.reports.sections.guarantee_section import (
     build_guarantee_section,
     build_meaning_section,
@@ -26,12 +28,21 @@ from dprelease.reports.sections.how_to_read import (
     build_use_section,
 )
 from dprelease.reports.sections.noise_section import build_noise_section
+from dprelease.reports.sections.overview_section import build_overview_section, is_of_chart
 from dprelease.reports.sections.provenance_section import (
     build_approval_section,
     build_provenance_section,
 )
-from dprelease.reports.sections.quotable import build_quotable_section
-from dprelease.reports.sections.summary_section import build_changes_parts, build_summary_section
+from dprelease.reports.sections.quotable import (
+    Quotation,
+    build_quotable_section,
+    iter_quotable,
+)
+from dprelease.reports.sections.summary_section import (
+    build_changes_parts,
+    build_review_section,
+    build_summary_section,
+)
 
 ORIGIN = "title.origin"
 
@@ -56,7 +67,7 @@ def build_report_document(facts: ReportFacts, tables: Mapping[str, OutputTable])
             ),
             *(() if facts.rehearsal else ((say("title.cite_as"), write_citation(facts)),)),
         ),
-        tuple(_iter_sections(facts, tables)),
+        tuple(_link_sections(_iter_sections(facts, tables))),
         say(ORIGIN),
         "" if facts.rehearsal else json.dumps(build_dataset(facts)),
         say(REHEARSAL) if facts.rehearsal else "",
@@ -96,25 +107,81 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 
 def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
-    yield build_summary_section(
-        facts, facts.provenance.plan, build_changes_parts(facts, tables, level)
-    )
+    changes = build_changes_parts(facts, tables, level)
     if facts.queries:
-        yield build_figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
-        yield from filter(None, [build_quotable_section(facts, published, level)])
-        yield build_reading_section(facts)
+        alpha = 1 - Fraction(facts.provenance.interval)
+        quotations = tuple(iter_quotable(facts, published, alpha))
+        figures = build_figures_section(tables, level, facts.deployment.basic.title, facts.columns)
+        chart = _choose_chart(figures, quotations)
+        yield build_overview_section(facts, iter_totals(tables), quotations, chart, changes)
+        yield figures._replace(parts=tuple(_leave_out(figures.parts, chart)))
+        yield from filter(None, [build_quotable_section(quotations, level)])
         yield from filter(None, [build_use_section(facts, published, level)])
+        yield build_reading_section(facts)
+    else:
+        yield build_overview_section(facts, (), (), None, changes)
     yield from _iter_record_sections(facts, level)
-    yield build_errata_section(facts)
     yield build_guarantee_section(facts)
     yield build_meaning_section(facts)
-    if facts.queries:
-        yield build_noise_section(facts, level, released=True)
-    yield build_budget_section(facts, facts.ledger)
-    yield build_data_section(facts)
     yield build_hazards_section(facts)
-    yield build_provenance_section(facts)
+    yield build_review_section(facts)
+    yield build_errata_section(facts)
+    annex = [
+        *((build_noise_section(facts, level, released=True),) if facts.queries else ()),
+        build_budget_section(facts, facts.ledger),
+        build_data_section(facts),
+        build_provenance_section(facts),
+    ]
+    yield from map(_fold_section, annex)
+
+
+def _link_sections(sections: Iterable[Section]) -> Iterator[Section]:
+    """Leave five links above the page; every other section follows one of them."""
+    links = {
+        "tables": "figures.short_title",
+        "records": "figures.short_title",
+        "quotable": "contents.reuse",
+        "use": "contents.reuse",
+        "guarantee": "contents.privacy",
+        "summary": "summary.review.title",
+        "noise": "contents.annex",
+        "budget": "contents.annex",
+    }
+    used: set[str] = set()
+    for section in sections:
+        link = links.get(section.name, "")
+        yield section._replace(short="" if not link or link in used else say(link))
+        used.add(link)
+
+
+def _fold_section(section: Section) -> Section:
+    """Fold a section of the annex up: few look at it, and then for one thing."""
+    return section._replace(parts=(Details(say("annex.unfold"), section.parts),))
+
+
+def _choose_chart(figures: Section, quotations: Sequence[Quotation]) -> Chart | None:
+    """Choose the chart of the first screen: the first that a sentence says something of, or any."""
+    charts = [
+        chart
+        for part in figures.parts
+        if isinstance(part, Group)
+        for chart in part.parts
+        if isinstance(chart, Chart)
+    ]
+    told = (chart for said in quotations for chart in charts if is_of_chart(said, chart))
+    return next(told, next(iter(charts), None))
+
+
+def _leave_out(parts: Sequence[Part], chart: Chart | None) -> Iterator[Part]:
+    """Leave out a chart that stands elsewhere."""
+    for part in parts:
+        if isinstance(part, Group) and chart in part.parts:
+            rest = tuple(inner for inner in part.parts if inner is not chart)
+            if rest:
+                yield part._replace(parts=rest)
+        else:
+            yield part
 
 
 def _iter_record_sections(facts: PlanFacts, level: float) -> Iterator[Section]:

@@ -44,7 +44,11 @@ def list_media_types(files: Iterable[str]) -> dict[str, str]:
     Returns:
         The media type of each; a file of no format is a chart.
     """
+    from dprelease.reports.renderers.facts_label_svg import MEDIA_TYPE
+    from dprelease.reports.sections.overview_section import LABEL_FILE
+
     types = {form.file: form.media_type for form in REPORT_FORMATS.values()}
+    types[LABEL_FILE] = MEDIA_TYPE
     return {file: types.get(file, VEGA_LITE) for file in files}
 
 
@@ -60,7 +64,9 @@ def render_report(
 def render_with_charts(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Sequence[str]
 ) -> dict[str, bytes]:
-    """Render a report in formats; beside the HTML page stand its charts in Vega-Lite.
+    """Render a report in formats; beside the HTML page stand its charts and its label.
+
+    The charts are in Vega-Lite, the label of privacy facts is a picture.
 
     Args:
         facts: The report.
@@ -74,10 +80,14 @@ def render_with_charts(
 
     from dprelease.language import say
     from dprelease.reports.contents import build_report_document
+    from dprelease.reports.renderers.facts_label_svg import render_label
     from dprelease.reports.sections.document import iter_charts
+    from dprelease.reports.sections.overview_section import LABEL_FILE, build_facts_label
 
     document = build_report_document(facts, tables)
     files = _render(document, facts, names)
+    if "html" in names and not facts.rehearsal:
+        files[LABEL_FILE] = render_label(build_facts_label(facts)).encode()
     for chart in iter_charts(document) if "html" in names else ():
         if chart.vega is not None:
             content = chart.vega.content

@@ -104,7 +104,7 @@ def test_modes_do_not_hang_on_the_umask_but_those_of_what_is_published(
     mask = int(umask, 8)
     published = {path: mode for path, mode in seen.items() if path.startswith("out")}
     folders = {path for path in published if path in {"out", "out/figures"}}
-    assert (len(published), len(folders)) == (11, 2)
+    assert (len(published), len(folders)) == (12, 2)
     for path, mode in published.items():
         assert mode == (0o777 if path in folders else 0o644) & ~mask, path
     staged = {path for path in seen if path.startswith(".out.dprelease-")}

@@ -65,7 +65,8 @@ def wrong_releases(made: Redrawn, alpha: Fraction, releases: int, entropy: Any) 
     """In how many releases a sentence is wrong, and how many sentences say which is at an end."""
     facts, wrong, telling = made.facts(entropy), 0, 0
     for _ in range(releases):
-        sentences = list(iter_quotable(facts, Published(facts, made.tables(entropy)), alpha))
+        published = Published(facts, made.tables(entropy))
+        sentences = [said.text for said in iter_quotable(facts, published, alpha)]
         wrong += any(map(is_wrong, sentences))
         telling += sum("clearly" in sentence for sentence in sentences)
     return wrong, telling

@@ -65,6 +65,14 @@ def list_hazards(
     return tuple(rows)
 
 
+_OLD = {"pass": CHECKED, "attested": NOT_CHECKED}
+
+
+def translate_status(status: str) -> str:
+    """Translate the status of a hazard from version 0.2, in which nobody attested anything."""
+    return _OLD.get(status, status)
+
+
 def _row(hazard: str, status: str, note: str) -> Hazard:
     return Hazard(hazard=hazard, status=status, note=note)
 

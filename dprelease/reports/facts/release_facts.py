@@ -28,6 +28,7 @@ from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.facts.explanations import word_warnings
 from dprelease.reports.facts.finished import word_finishings
 from dprelease.reports.facts.hazard_facts import list_bounded_columns, list_hazards
+from dprelease.reports.facts.privacy_facts import summarize_privacy
 from dprelease.reports.facts.query_facts import (
     describe_composition,
     describe_linear_figures,
@@ -125,6 +126,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
         ),
         language=release.report_language,
         rehearsal=release.rehearsal,
+        privacy_facts=summarize_privacy(planned, outcome.plan_digest),
     )
 
 

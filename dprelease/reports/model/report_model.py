@@ -92,6 +92,53 @@ class Meaning(Fact, frozen=True, kw_only=True):
     ] = ()
 
 
+# Privacy facts: a form that stays, for portals to read.
+
+Bounds = tuple[Number, Number]
+
+
+class LearntAtMost(Fact, frozen=True, kw_only=True):
+    """Between what a belief of one half stays about what a unit's records say; None: no bound."""
+
+    this_release: Bounds | None
+    all_releases: Bounds | None
+    cap_used_up: Bounds | None
+    ten_together: Bounds | None
+
+
+class Checklist(Fact, frozen=True, kw_only=True):
+    """How many hazards of the privacy checklist stand how."""
+
+    ruled_out: int
+    to_judge: int
+    stated: int
+    not_checked: int
+    attention: int
+
+
+class PrivacyFacts(Fact, frozen=True, kw_only=True):
+    """What a release protects, how strongly, and who vouches for it.
+
+    ``protects`` is the unit in the curator's words; ``noise_added_to`` the model: "central" to
+    statistics, "local" to each record, or both. ``epsilon_of_all`` is of all releases of the
+    dataset, this one included; None where that is not known, or there is no cap.
+    """
+
+    unit: Annotated[str, extend_schema(enum=["row", "person"])]
+    protects: str | None
+    adjacency: str
+    noise_added_to: str
+    epsilon: Number
+    delta: Number
+    epsilon_of_all: Number | None
+    epsilon_cap: Number | None
+    learnt_at_most: LearntAtMost
+    checklist: Checklist
+    reviewer: str | None
+    decision: str | None
+    plan: str | None
+
+
 # The report itself.
 
 
@@ -684,6 +731,10 @@ class ReportFacts(PlanFacts, frozen=True, kw_only=True):
         ),
     ] = None
     rehearsal: bool = False
+    privacy_facts: Annotated[
+        PrivacyFacts | None,
+        extend_schema("What the label of privacy facts says; its form stays."),
+    ] = None
 
 
 class Approval(Fact, frozen=True, kw_only=True):

@@ -21,11 +21,13 @@ from dprelease.reports.sections.document import (
     Definitions,
     Details,
     Document,
+    FactsLabel,
     Figure,
     FigureTable,
     Group,
     Heading,
     Link,
+    Meter,
     Paragraph,
     Part,
     Section,
@@ -143,7 +145,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         build_tag(
             "main",
             Html("\n\n"),
-            *(Html(f"{_render_section(section)}\n\n") for section in document.sections),
+            *_render_sections(document),
             id="main",
             class_="wide",
             tabindex="-1",
@@ -176,16 +178,22 @@ def _render_wide(parts: Iterable[Html]) -> Html:
 
 
 def _render_header(document: Document) -> list[Html]:
-    return [
-        build_tag("p", document.kind, class_="kind"),
-        build_tag("h1", document.title),
-        _render_definitions(document.basics, "facts"),
-    ]
+    return [build_tag("p", document.kind, class_="kind"), build_tag("h1", document.title)]
+
+
+def _render_sections(document: Document) -> Iterator[Html]:
+    """Render the sections; behind the first, which is what people look for, what the page is."""
+    for place, section in enumerate(document.sections):
+        yield Html(f"{_render_section(section)}\n\n")
+        if place == 0:
+            yield Html(f"{_render_definitions(document.basics, 'facts')}\n\n")
 
 
 def _render_contents(document: Document) -> Html:
     return _list(
-        build_tag("a", section.short, href=f"#{section.name}") for section in document.sections
+        build_tag("a", section.short, href=f"#{section.name}")
+        for section in document.sections
+        if section.short
     )
 
 
@@ -250,6 +258,8 @@ def _render_part(part: Part) -> Html:  # noqa: PLR0911 - one for each kind
             return _render_figures(part)
         case Definitions():
             return _render_definitions(part.rows, "list")
+        case FactsLabel():
+            return _render_label(part)
         case Details():
             name = _join((build_tag("b", part.name), " \u2013 ")) if part.name else NONE
             return _render_folded(_join((name, part.title)), _render_parts(part.parts))
@@ -278,12 +288,46 @@ def _render_folded(title: Html, inside: Html) -> Html:
     return build_tag("details", build_tag("summary", title), NEW_LINE, inside)
 
 
+def _render_label(label: FactsLabel) -> Html:
+    inside = [build_tag("h3", label.title, id="privacy-facts")]
+    for row in label.rows:
+        match row:
+            case Heading():
+                inside.append(build_tag("h4", row.text))
+            case Paragraph():
+                inside.append(build_tag("p", row.text))
+            case Meter():
+                inside += [_render_meter(row), build_tag("p", row.text, class_="small")]
+            case (name, value):
+                inside.append(build_tag("p", build_tag("span", name), build_tag("b", value)))
+    if label.file:
+        link = build_tag("a", say("page.label_as_picture"), href=label.file)
+        inside.append(build_tag("p", link, class_="small vega"))
+    return build_tag(
+        "aside", NEW_LINE, _join_lines(inside), class_="label", aria_labelledby="privacy-facts"
+    )
+
+
+def _render_meter(meter: Meter) -> Html:
+    """Draw the shares of a cap; the sentence beside it says them."""
+    before, now = (round(100 * share, 1) for share in (meter.before, meter.now))
+    return Html(
+        '<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" class="meter">'
+        '<rect class="track" width="100" height="4"/>'
+        f'<rect class="quiet" width="{before}" height="4"/>'
+        f'<rect class="bar" x="{before}" width="{now}" height="4"/></svg>'
+    )
+
+
 def _render_tile(tile: Tile) -> Html:
     link = NONE
     if tile.link is not None:
         text, section = tile.link
         link = _join((" ", build_tag("a", text, href=f"#{section}")))
-    return _join((build_tag("b", tile.figure), " ", build_tag("span", tile.label, link)))
+    figure: list[Cell] = [build_tag("b", tile.figure), " "]
+    if tile.noise:
+        figure = [build_tag("b", tile.figure, " ", build_tag("i", tile.noise)), " "]
+    return _join((*figure, build_tag("span", tile.label, link)))
 
 
 def _chart(chart: Chart) -> Html:

@@ -14,11 +14,13 @@ from dprelease.reports.sections.document import (
     Definitions,
     Details,
     Document,
+    FactsLabel,
     Figure,
     FigureTable,
     Group,
     Heading,
     Link,
+    Meter,
     Paragraph,
     Part,
     Status,
@@ -97,6 +99,9 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                     f"- {say('words.labelled', label=label, text=text)}"
                     for label, text in definitions
                 )
+            case FactsLabel():
+                yield f"### {render_cell(part.title)}"
+                yield "\n".join(map(_render_label_row, part.rows))
             case Details():
                 only_table = len(part.parts) == 1 and isinstance(part.parts[0], Table)
                 if not only_table or part.name:
@@ -107,9 +112,17 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                 yield from _iter_blocks(part.parts)
 
 
+def _render_label_row(row: tuple[str, str] | Heading | Paragraph | Meter) -> str:
+    if isinstance(row, Heading | Paragraph | Meter):
+        return f"- {render_cell(row.text)}"
+    name, value = map(render_cell, row)
+    return f"- {say('words.labelled', label=name, text=value)}"
+
+
 def _render_tile(tile: Tile) -> str:
     link = "" if tile.link is None else f" {render_cell(tile.link[0])}"
-    return f"- **{render_cell(tile.figure)}** {render_cell(tile.label)}{link}"
+    noise = f" {render_cell(tile.noise)}" if tile.noise else ""
+    return f"- **{render_cell(tile.figure)}**{noise} {render_cell(tile.label)}{link}"
 
 
 def _render_figure(figure: Figure) -> str:

@@ -33,11 +33,15 @@ class Bullets(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A figure that is seen first. A link ends the label: its text, and the name of a section."""
+    """A figure that is seen first, with its noise if it has any.
+
+    A link ends the label: its text, and the name of a section.
+    """
 
     figure: str | int | float
     label: str
     link: tuple[str, str] | None = None
+    noise: str = ""
 
 
 class Tiles(NamedTuple):
@@ -111,6 +115,25 @@ class Definitions(NamedTuple):
     rows: tuple[tuple[str, str | int | float], ...]
 
 
+class Meter(NamedTuple):
+    """How much of a cap is used, as shares of it: before, and by this release; said in ``text``."""
+
+    before: float
+    now: float
+    text: str
+
+
+class FactsLabel(NamedTuple):
+    """A label of fixed form: pairs of a name and what is so, headings, and a meter.
+
+    ``file`` has it as a picture; "" if none does.
+    """
+
+    title: str
+    rows: tuple[tuple[str, str] | Heading | Paragraph | Meter, ...]
+    file: str = ""
+
+
 class Details(NamedTuple):
     """Parts that may be folded up under a title, which ``name`` comes before if there is one."""
 
@@ -122,8 +145,9 @@ class Details(NamedTuple):
 class Group(NamedTuple):
     """Parts that belong together, and how they are laid out where there is room.
 
-    "pair" side by side, "stack" one below the other, "charts" over the whole width, "told" a
-    table of estimates and its chart; "" no other way than alone.
+    "overview" a broad and a narrow one, "pair" side by side, "stack" one below the other,
+    "charts" over the whole width, "told" a table of estimates and its chart; "" no other way than
+    alone.
     """
 
     layout: str
@@ -138,6 +162,7 @@ Part = (
     | Table
     | FigureTable
     | Definitions
+    | FactsLabel
     | Details
     | Group
     | Chart
@@ -146,7 +171,7 @@ Part = (
 
 
 class Section(NamedTuple):
-    """A section; ``short`` is its title in a table of contents."""
+    """A section; ``short`` is its title in a table of contents, "" where it is not listed there."""
 
     name: str
     title: str

@@ -22,6 +22,7 @@ from dprelease.postprocess.intervals.number_text import (
     Rounding,
     choose_decimals,
     join_few_names,
+    join_names,
     write_rounded,
 )
 from dprelease.reports.charts.figure_charts import (
@@ -33,6 +34,7 @@ from dprelease.reports.charts.figure_charts import (
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.model.report_model import Column
 from dprelease.reports.sections.document import (
+    Details,
     Figure,
     FigureColumn,
     FigureTable,
@@ -43,10 +45,13 @@ from dprelease.reports.sections.document import (
     Part,
     Section,
     Table,
+    Tile,
 )
-from dprelease.reports.text.shown_names import title_with_unit, write_key
+from dprelease.reports.text.shown_names import get_column_title, title_with_unit, write_key
 
 ROWS_SHOWN = 24
+ROWS_BESIDE_CHARTS = 8
+"""A table of more rows is folded up where charts show its figures."""
 MOST_CHARTS = 24
 _PACKAGE = "datapackage.json"
 _NUMBERS = frozenset({"integer", "number"})
@@ -90,7 +95,7 @@ def build_figures_section(
                 charts.append(chart)
                 chart_count += 1
         parts += [
-            Heading(file if table.title == title else table.title),
+            Heading(_write_table_title(table) if table.title == title else table.title),
             *_lay_out(_build_figure_table(file, table, number), file, table, charts),
         ]
         if form is None and table.rows > 1 and figures:
@@ -109,6 +114,40 @@ def build_figures_section(
     head = (say("words.file"), say("figures.files.what"))
     parts.append(Table("files", say("figures.files.title"), head, (*files, described)))
     return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))
+
+
+def iter_totals(tables: Mapping[str, OutputTable]) -> Iterator[Tile]:
+    """Iterate over the figures of tables without groups, as the page shows them.
+
+    Of each query the first figure that is not empty; the others stand in its table.
+    """
+    for table in tables.values():
+        columns = table.columns
+        if table.rows != 1 or any(column.kind == "key" for column in columns):
+            continue
+        beside = place_columns([(column.name, column.query) for column in columns])
+        (row,) = iter_first_rows(columns, 1)
+        told: set[str | None] = set()
+        for place in beside:
+            column = columns[place]
+            figure = _build_figure(row, place, beside[place], columns, 0)
+            if column.kind in _NUMBERS and column.query not in told and row[place] is not None:
+                told.add(column.query)
+                unit = "" if column.names.unit is None else f" {column.names.unit}"
+                title = get_column_title(column)
+                yield Tile(f"{figure.figure}{unit}", title, noise=figure.noise)
+
+
+def _write_table_title(table: OutputTable) -> str:
+    """Write a title for a table that has none of its own: its figures, and what they are by."""
+    beside = place_columns([(column.name, column.query) for column in table.columns])
+    columns = [table.columns[place] for place in beside]
+    keys = [get_column_title(column) for column in columns if column.kind == "key"]
+    main = {column.query: column for column in reversed(columns) if column.query is not None}
+    figures = join_few_names([get_column_title(column) for column in reversed(main.values())])
+    if not keys:
+        return say("figures.of_all", figures=figures)
+    return say("figures.by_keys", figures=figures, keys=word(join_names(keys)))
 
 
 def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
@@ -167,11 +206,17 @@ def _lay_out(
     if table.rows > ROWS_SHOWN:
         note = say_count(table.rows - ROWS_SHOWN, "figures.more_rows", file=file)
         notes.append(Paragraph(note, "small"))
-    yield Group("", (figure_table, *notes))
+    # Charts show what a long table holds; its rows are behind them.
+    folded = bool(charts) and table.rows > ROWS_BESIDE_CHARTS
+    shown = Group("", (figure_table, *notes))
+    if not folded:
+        yield shown
     narrow_charts = tuple(chart for chart in charts if _is_narrow(chart))
     if narrow_charts:
         yield Group("charts", narrow_charts)
     yield from (chart for chart in charts if not _is_narrow(chart))
+    if folded:
+        yield Details(say("figures.rows_of", file=file), (shown,))
 
 
 def _is_narrow(chart: Chart | HeatTable) -> bool:

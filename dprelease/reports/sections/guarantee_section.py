@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dprelease.language import say, say_count
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
+from dprelease.reports.facts.hazard_facts import translate_status
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
 from dprelease.reports.sections.document import (
@@ -21,7 +22,6 @@ from dprelease.reports.sections.document import (
     Tile,
     Tiles,
 )
-from dprelease.reports.sections.hazards_section import translate_status
 from dprelease.reports.sections.summary_section import name_total
 from dprelease.reports.text.shown_names import join_columns
 from dprelease.reports.text.shown_numbers import (

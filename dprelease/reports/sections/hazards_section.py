@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dprelease.language import say
+from dprelease.reports.facts.hazard_facts import translate_status
 from dprelease.reports.model.report_model import PlanFacts
 from dprelease.reports.sections.document import Paragraph, Section, Status, Table
 
@@ -13,14 +14,6 @@ STATUS_WORDS = {
     "not checked": "hazards.status.not_checked",
     "attention": "hazards.status.attention",
 }
-
-OLD = {"pass": "checked", "attested": "not checked"}
-"""Words of version 0.2: nobody attested what it called so."""
-
-
-def translate_status(status: str) -> str:
-    """Give the status of a hazard in today's words."""
-    return OLD.get(status, status)
 
 
 def build_hazards_section(facts: PlanFacts) -> Section:

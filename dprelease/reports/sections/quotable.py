@@ -37,6 +37,14 @@ MOST_ALIKE = 3
 TRUTH_VALUES = {"true", "false"}
 
 
+class Quotation(NamedTuple):
+    """A sentence to quote, and the column of a published table that it is about."""
+
+    table: str
+    column: str
+    text: str
+
+
 class Ranked(NamedTuple):
     """A column's cells with their intervals, and how far two must be apart; None of means.
 
@@ -56,11 +64,9 @@ class Ranked(NamedTuple):
         return higher_cell.value - lower_cell.value > self.apart_from
 
 
-def build_quotable_section(
-    facts: ReportFacts, published: Published, level: float
-) -> Section | None:
+def build_quotable_section(quotations: Sequence[Quotation], level: float) -> Section | None:
     """Lay out sentences on the figures; None where there is nothing to say."""
-    sentences = tuple(iter_quotable(facts, published, 1 - Fraction(str(level)) / 100))
+    sentences = tuple(said.text for said in quotations)
     if not sentences:
         return None
     lead = say("quotable.note", level=level)
@@ -68,7 +74,7 @@ def build_quotable_section(
     return Section("quotable", name, name, (Paragraph(lead), Bullets(sentences)))
 
 
-def iter_quotable(facts: ReportFacts, published: Published, alpha: Fraction) -> Iterator[str]:
+def iter_quotable(facts: ReportFacts, published: Published, alpha: Fraction) -> Iterator[Quotation]:
     """Say which groups have most and least; all is true together but for a chance of alpha."""
     declared = {column.name: column for column in facts.columns}
     columns = [figures for figures in published.figures if _is_subject(facts, declared, figures)]
@@ -82,7 +88,8 @@ def iter_quotable(facts: ReportFacts, published: Published, alpha: Fraction) -> 
     for figures in columns:
         ranked = _rank_cells(published, figures, alpha, statements)
         if ranked is not None:
-            yield from _iter_sentences(ranked, declared)
+            for text in _iter_sentences(ranked, declared):
+                yield Quotation(figures.table, figures.name, text)
 
 
 def _is_subject(facts: ReportFacts, declared: Mapping[str, Column], figures: Figures) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dprelease.language import say, say_count
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.reports.facts.hazard_facts import translate_status
 from dprelease.reports.facts.unit_facts import NO_PROTECTION, describe_accounting
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import (
@@ -30,7 +31,7 @@ from dprelease.reports.sections.document import (
     Section,
     Table,
 )
-from dprelease.reports.sections.hazards_section import STATUS_WORDS, translate_status
+from dprelease.reports.sections.hazards_section import STATUS_WORDS
 from dprelease.reports.text.shown_names import write_key
 from dprelease.reports.text.shown_numbers import write_belief, write_headline
 
@@ -39,10 +40,15 @@ MOST_CHANGES = 24
 Keys = Mapping[str, Sequence[OutputColumn]]
 
 
-def build_summary_section(
-    facts: PlanFacts, digest: str | None, changes: tuple[Part, ...] = ()
-) -> Section:
-    """Sum up a release or a plan; ``digest`` is that of the plan, None where it is not known."""
+def build_review_section(facts: ReportFacts) -> Section:
+    """Sum up a release, with who reviewed it: a published page has no line left to sign."""
+    title = say("summary.review.title")
+    rows = Definitions(tuple(_iter_rows(facts, facts.provenance.plan)))
+    return Section("summary", title, title, (rows,))
+
+
+def build_summary_section(facts: PlanFacts, digest: str | None) -> Section:
+    """Sum up a plan for approval; ``digest`` is that of the plan, None where it is not known."""
     stands = Definitions(tuple(_iter_rows(facts, digest)))
     sign = Definitions(
         tuple(
@@ -58,7 +64,7 @@ def build_summary_section(
         "summary",
         say("summary.title"),
         say("summary.title"),
-        (stands, *changes, Heading(say("summary.sign.title")), sign),
+        (stands, Heading(say("summary.sign.title")), sign),
     )
 
 

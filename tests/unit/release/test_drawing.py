@@ -372,6 +372,7 @@ def test_numbers_that_another_process_has_sealed_are_published_instead(
         result = dprelease.run(spec)
     reports = [result.report, other[0].report]
     plans = {report["provenance"].pop("plan") for report in reports}
+    assert {report["privacy_facts"].pop("plan") for report in reports} == plans
     assert len(plans) == 2  # each publishes elsewhere
     assert reports[0] == reports[1]
     assert spent(spec) == 4

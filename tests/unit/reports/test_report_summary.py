@@ -12,7 +12,9 @@ from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
+from dprelease.reports.model.json_form import read_report_json
 from dprelease.reports.sections.document import Heading
+from dprelease.reports.sections.overview_section import build_overview_section
 from dprelease.reports.sections.summary_section import build_summary_section, describe_accounting
 from dprelease.specfile import load
 
@@ -71,24 +73,27 @@ def test_nobody_has_reviewed_where_the_spec_names_nobody():
     )
 
 
-def test_it_comes_first_and_has_a_line_to_sign(published):
+def test_a_plan_has_a_line_to_sign_and_a_published_page_none(published):
     plan = plan_spec(REVIEW)
     report = published(plan).report
     page, text = render_html(report, {}), render_as(report, {}, "md").decode()
-    assert page.index('id="summary"') < page.index('id="guarantee"')
-    assert "<dt>Signature</dt><dd>____" in page
-    assert "## Summary" in text
+    assert page.index('id="overview"') < page.index('id="guarantee"') < page.index('id="summary"')
+    assert "Signature" not in page
+    assert "## Review" in text
     planned = plan_page(plan)
     assert planned.index('id="summary"') < planned.index('id="guarantee"')
+    assert "<dt>Signature</dt><dd>____" in planned
     first = plan_document(collect_plan_facts(plan), build_approval(plan, "d" * 64, None)).sections[
         0
     ]
     assert "d" * 64 in str(first.parts[0])
 
 
-def test_what_changed_since_the_last_release_has_its_place():
+def test_what_changed_since_the_last_release_is_on_the_first_screen(published):
     changes = Heading("What changed")
-    assert changes in build_summary_section(collect_plan_facts(plan_spec()), None, (changes,)).parts
+    facts = read_report_json(published(plan_spec()).report)
+    (parts,) = build_overview_section(facts, (), (), None, (changes,)).parts
+    assert changes in parts.parts[0].parts
 
 
 def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
