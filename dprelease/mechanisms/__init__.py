@@ -26,7 +26,7 @@ from dprelease.model import (
 )
 from dprelease.model.privacy_events import Counted, Event
 from dprelease.model.shift import Shift
-from dprelease.privacy.sensitivity import Contribution
+from dprelease.privacy.sensitivity import COUNTED, Contribution, Summed
 
 NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
 NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
@@ -182,15 +182,21 @@ class Mechanism(ABC):
         return choice
 
     def select(
-        self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
+        self,
+        target: Target,
+        limits: Contribution,
+        epsilon: Fraction,
+        delta: Fraction,
+        form: Summed = COUNTED,
     ) -> tuple[Noise, int]:
         """Choose noise and threshold of a count that selects private keys.
 
         Args:
-            target: The count.
+            target: The count, or the two sums of a mean.
             limits: Limits on one unit's contribution to the keys.
             epsilon: Positive.
             delta: Pays for keys of one unit alone, and for noise that needs a delta.
+            form: How many integers are added up, and what a row adds to them.
 
         Returns:
             The noise, and the least noisy count at which a key is shown.

@@ -18,7 +18,7 @@ from dprelease.privacy import discrete_gaussian, zcdp
 from dprelease.privacy.composition import LEAST_EPSILON
 from dprelease.privacy.interval_arithmetic import round_up
 from dprelease.privacy.partition_selection import calibrate_gaussian
-from dprelease.privacy.sensitivity import Contribution
+from dprelease.privacy.sensitivity import COUNTED, Contribution, Summed
 
 SIGMA_DIGITS = 15
 RHO_DIGITS = 12
@@ -116,9 +116,16 @@ class Gaussian(Mechanism):
         return structs.replace(choice, loss=structs.replace(at_delta, epsilon=epsilon))
 
     def select(
-        self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
+        self,
+        target: Target,
+        limits: Contribution,
+        epsilon: Fraction,
+        delta: Fraction,
+        form: Summed = COUNTED,
     ) -> tuple[Noise, int]:
         """Choose sigma squared and threshold together; delta pays for noise and new keys."""
+        if form != COUNTED:
+            raise ValueError("keys are selected by Gaussian noise on a count alone")
         sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, target.adjacency)
         return Noise(NoiseFamily.GAUSSIAN, sigma2), threshold
 

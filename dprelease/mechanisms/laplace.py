@@ -13,7 +13,7 @@ from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.privacy import zcdp
 from dprelease.privacy.partition_selection import find_laplace_threshold
-from dprelease.privacy.sensitivity import Contribution
+from dprelease.privacy.sensitivity import COUNTED, Contribution, Summed
 
 
 def calibrate(l1: int, epsilon: Fraction) -> Noise:
@@ -65,11 +65,16 @@ class Laplace(Mechanism):
         return privacy_events.Laplace(l1 / intensity, l1)
 
     def select(
-        self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
+        self,
+        target: Target,
+        limits: Contribution,
+        epsilon: Fraction,
+        delta: Fraction,
+        form: Summed = COUNTED,
     ) -> tuple[Noise, int]:
         """Choose noise for epsilon and a threshold for delta, which pays for new keys alone."""
         noise = calibrate(target.sensitivity.l1, epsilon)
-        return noise, find_laplace_threshold(noise.parameter, limits, delta)
+        return noise, find_laplace_threshold(noise.parameter, limits, delta, form)
 
     def compute_variance(self, noise: Noise) -> Fraction:
         """Compute 2 scale^2."""

@@ -56,8 +56,8 @@ class Step(Struct, frozen=True):
     NUMBERS: for each cell the released integers are ``transform @ measures`` (row i, column j:
     integer coefficient of measure j in released integer i); each gets independent noise.
     ``unit[i]`` is the value of one integer step of released integer i. With ``threshold``, the
-    step selects its table's private keys: those whose first released integer reaches it. These are
-    the cells of all other steps of the table, whatever their form;
+    step selects its table's private keys: those whose released integers together reach it. These
+    are the cells of all other steps of the table, whatever their form;
     see ``kernel.chapters.private_keys.shown_keys``.
     With ``axes``, one for each group of the query and one for its axis, the cells are mixed along
     each of them before noise is added; without, every cell is released as it is.

@@ -17,7 +17,7 @@ from dprelease.model.privacy_events import Approximate
 from dprelease.planning.budgets import Total, complain, compute_root, get_selection_delta
 from dprelease.planning.steps import Choices, Draft
 from dprelease.privacy.interval_arithmetic import round_up
-from dprelease.privacy.sensitivity import Contribution
+from dprelease.privacy.sensitivity import Contribution, Summed
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -221,17 +221,16 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
 
 
 def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:
-    """Choose noise and threshold of a count that selects its table's private keys."""
+    """Choose noise and threshold of a count, or a mean, that selects its table's private keys."""
     # One unit adds 1 to the count of each of its keys.
-    limits = draft.neighbours.contribution
+    limits, transform = draft.neighbours.contribution, draft.released.transform
     keys = min(limits.groups, limits.rows)
     counted, delta = Contribution(keys, keys, 1), get_selection_delta(draft.query)
+    form = Summed(sum(map(sum, transform)), len(transform))
+    mechanisms = [draft.mechanisms.pure] if form.draws > 1 else dict.fromkeys(draft.mechanisms)
     # Of the mechanisms that the spec leaves, take the one with the lower threshold.
     noise, threshold = min(
-        (
-            mechanism.select(draft, counted, epsilon, delta)
-            for mechanism in dict.fromkeys(draft.mechanisms)
-        ),
+        (mechanism.select(draft, counted, epsilon, delta, form) for mechanism in mechanisms),
         key=lambda choice: choice[1],
     )
     event = Approximate(epsilon, delta)

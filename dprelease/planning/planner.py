@@ -91,7 +91,8 @@ def make_plan(
     basic = accounting.compose_basic([*losses, *(step.loss for step in records)])
     # Drafts are in the order of releases, reads in that of the spec's queries.
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
-    reads = tuple(by_name[query.name] for query in release.queries)
+    # A count that nobody asked for is not released where a mean selects keys.
+    reads = tuple(by_name[query.name] for query in release.queries if query.name in by_name)
     notes = _collect_notes(release, total, loss)
     compared = compose_advanced(losses, remaining.delta) if remaining.delta else None
     if compared is not None:

@@ -30,6 +30,7 @@ from dprelease.planning.demanded_noise import (
     share_free_deltas,
 )
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
+from dprelease.planning.selecting_means import has_lower_thresholds, select_by_means
 from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
 from dprelease.planning.steps import Choices, Draft, iter_alternatives
 from dprelease.planning.strategy_choice import WORTH, plan_together
@@ -114,7 +115,8 @@ def choose_best_solution(
         if not jointly:
             return solution
         solution = _try_strategies(release, bases, solution, total, as_version_02=as_version_02)
-        return _try_alternatives(release, solution, total, as_version_02=as_version_02)
+        solution = _try_alternatives(release, solution, total, as_version_02=as_version_02)
+        return solution if as_version_02 else _try_selecting_means(release, solution, total)
     separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -152,6 +154,18 @@ def _try_alternatives(
         ]
         solution = _try_drafts(release, solution, drafts, total, exactly=not as_version_02)
     return solution
+
+
+def _try_selecting_means(release: Release, solution: Solution, total: Total) -> Solution:
+    """Let means select private keys where no more units are asked for, and no figure errs more."""
+    drafts = select_by_means(solution.drafts)
+    if drafts is None:
+        return solution
+    joint = solve(release, drafts, total)
+    before, after = solution.compute_errors(), joint.compute_errors()
+    no_worse = all(after[name] <= AS_GOOD * before[name] for name in after)
+    lower = has_lower_thresholds(drafts, joint.choices, solution.drafts, solution.choices)
+    return replace(joint, alone=solution.alone) if no_worse and lower else solution
 
 
 def _try_drafts(

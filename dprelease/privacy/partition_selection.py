@@ -52,6 +52,19 @@ Where it doesn't serve, some of delta is left to the hidden keys.
 T is the number of units from which a key is kept with a chance of at least 1/2 (B = 1). Gaussian
 noise asks for fewer than Laplace noise from three groups a unit on, under replace-one from two.
 
+*Two sums.* A mean releases two sums for each key, of k - lower and of upper - k, each with noise of
+its own. They are a count as well: one record with a value adds exactly K = upper - lower to both
+together. So keys can be selected by the sum of the two noisy sums, with no release for that alone.
+Of the proof nothing changes but what is noised: a key has a vector of noisy integers in place of
+one, to hide or to show it is decided by that vector alone, and A is the divergence of the vectors
+of all other keys. With Laplace noise of the scale of the L1 change of all vectors over epsilon,
+A = 0. A new key is shown where Z1 + Z2 >= T - K n, if n rows of its unit have a value: at most with
+the chance for n rows that all have one. The sum of two such draws is log-concave and symmetric, so
+that its law falls from 0 on, and *New keys* below holds of it, with T - K n in place of T - n.
+Its tail, with a = e^(-1/scale), is by convolution for t >= 1
+
+    P(Z1 + Z2 >= t) = (1 - a) a^t (t + a/(1 - a) + (1 + a^2)/(1 - a^2)) / (1 + a)^2.
+
 *New keys.* Of m new keys with n_1, ..., n_m rows of one unit one is shown with the chance
 1 - prod(1 - P(Z >= T - n_i)). P(Z >= T - n) is convex in n as long as T - n >= 1, since the law
 falls from 0 on, and so is g(n) = -ln(1 - P(Z >= T - n)), a convex rising function of it. So the
@@ -84,7 +97,13 @@ from dprelease.privacy.interval_arithmetic import (
     bound_sqrt,
     round_up,
 )
-from dprelease.privacy.sensitivity import COUNT, Contribution, bound_addition
+from dprelease.privacy.sensitivity import (
+    COUNT,
+    COUNTED,
+    Contribution,
+    Summed,
+    bound_addition,
+)
 
 # Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
 SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
@@ -99,6 +118,7 @@ class NewKeys(Struct, frozen=True):
     noise: Noise
     threshold: int
     limits: Contribution
+    form: Summed = COUNTED
 
     def bound_shown(self, new: int) -> Fraction:
         """Bound the chance r_m that one of at most ``new`` of them is shown from above."""
@@ -109,7 +129,10 @@ class NewKeys(Struct, frozen=True):
     def bound_exactly(self, new: int) -> Fraction:
         """Bound the chance that one of exactly ``new`` keys is shown from above."""
         chances = [
-            (bound_tail(self.noise, self.threshold - size), number)
+            (
+                bound_tail(self.noise, self.threshold - size * self.form.width, self.form.draws),
+                number,
+            )
             for size, number in _list_sizes(self.limits, new)
         ]
         union = sum((chance * number for chance, number in chances), ZERO)
@@ -148,8 +171,12 @@ def _list_sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=4096)
-def bound_tail(noise: Noise, start: int) -> Fraction:
-    """Bound P(Z >= start) for start >= 1 from above, by less than 1."""
+def bound_tail(noise: Noise, start: int, draws: int = 1) -> Fraction:
+    """Bound P(Z >= start) for start >= 1 from above, by less than 1; Z sums one or two draws."""
+    if draws == 2 and noise.family is NoiseFamily.LAPLACE:
+        return _bound_laplace_pair(noise.parameter, start)
+    if draws != 1:
+        raise ValueError("keys are selected by one draw, or by the sum of two Laplace draws")
     if noise.family is NoiseFamily.LAPLACE:
         below = 1 + bound_exp(-1 / noise.parameter)[0]
         return round_up(bound_exp(-start / noise.parameter)[1] / below, 70)
@@ -164,10 +191,21 @@ def bound_tail(noise: Noise, start: int) -> Fraction:
     return bound_normal(-above / bound_sqrt(sigma2)[1])[1]
 
 
+def _bound_laplace_pair(scale: Fraction, start: int) -> Fraction:
+    """Bound the chance that two draws together reach ``start``, by the formula of *Two sums*."""
+    low, high = bound_exp(-1 / scale)
+    # Each factor is taken at the end of the enclosure where it is largest.
+    odds = high / (1 - high) + (1 + high * high) / (1 - high * high)
+    reached = bound_exp(-start / scale)[1] * (1 - low) / (1 + low) ** 2
+    return min(ONE, round_up(reached * (start + odds), 70))
+
+
 # --- calibration ---------------------------------------------------------------------------------
 
 
-def find_laplace_threshold(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
+def find_laplace_threshold(
+    scale: Fraction, contribution: Contribution, delta: Fraction, form: Summed = COUNTED
+) -> int:
     """Find the least threshold T for discrete Laplace noise: new keys cost at most ``delta``.
 
     The release is (l1/scale, delta)-DP under either neighbour relation, where l1 is the L1 change
@@ -179,9 +217,11 @@ def find_laplace_threshold(scale: Fraction, contribution: Contribution, delta: F
         scale: Scale of the noise on each count, positive.
         contribution: How many rows a unit has, in how many keys (R, G and B).
         delta: Chance that a key of one unit alone may be shown, between 0 and 1.
+        form: What selects keys: a count, or the two sums of a mean.
 
     Returns:
-        T: certainly valid, and the least such T up to 10^-60 in delta.
+        T: certainly valid, and the least such T up to 10^-60 in delta. It is a multiple of what a
+        row adds: so many rows reach it.
 
     Raises:
         ValueError: scale or delta is out of range, or no threshold was found.
@@ -189,7 +229,7 @@ def find_laplace_threshold(scale: Fraction, contribution: Contribution, delta: F
     _check(delta)
     if scale <= 0:
         raise ValueError("keys from the data need noise of a positive parameter")
-    return _find_least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta)
+    return _find_least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta, form)
 
 
 @lru_cache(maxsize=256)
@@ -257,26 +297,31 @@ def _build_shift(limits: Contribution) -> Shift:
 
 
 def _find_least(
-    noise: Noise, limits: Contribution, holds: Callable[[NewKeys], bool], spare: Fraction
+    noise: Noise,
+    limits: Contribution,
+    holds: Callable[[NewKeys], bool],
+    spare: Fraction,
+    form: Summed = COUNTED,
 ) -> int:
-    """Find the least T that holds.
+    """Find the least T that holds, a multiple of the form's width.
 
     It holds wherever new keys are shown with a chance below ``spare``.
     """
     failing = limits.per_group
-    distance = 1
-    while not holds(NewKeys(noise, limits.per_group + distance, limits)):
+    distance, width = 1, form.width
+    while not holds(NewKeys(noise, (limits.per_group + distance) * width, limits, form)):
         failing, distance = limits.per_group + distance, 2 * distance
-        if distance > 2 * _find_far_start(noise, limits.groups / spare):
+        # Two draws reach twice as far only if one of them reaches half of it.
+        if distance > 4 * _find_far_start(noise, 2 * limits.groups / spare):
             raise ValueError("no threshold was found for this delta")
     good = limits.per_group + distance
     while good - failing > 1:
         middle = (good + failing) // 2
-        if holds(NewKeys(noise, middle, limits)):
+        if holds(NewKeys(noise, middle * width, limits, form)):
             good = middle
         else:
             failing = middle
-    return good
+    return good * width
 
 
 def _find_far_start(noise: Noise, inverse: Fraction) -> int:
@@ -287,10 +332,12 @@ def _find_far_start(noise: Noise, inverse: Fraction) -> int:
     return int(bound_sqrt(2 * noise.parameter * logs)[1]) + 4
 
 
-def _find_least_hidden(noise: Noise, limits: Contribution, delta: Fraction) -> int:
+def _find_least_hidden(
+    noise: Noise, limits: Contribution, delta: Fraction, form: Summed = COUNTED
+) -> int:
     """Find the least T if the noise cost nothing of delta."""
     return _find_least(
-        noise, limits, lambda hidden: hidden.bound_shown(limits.groups) <= delta, delta
+        noise, limits, lambda hidden: hidden.bound_shown(limits.groups) <= delta, delta, form
     )
 
 

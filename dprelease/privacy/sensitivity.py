@@ -107,6 +107,16 @@ other's was not, so even the single row in the single cell moves it by 1: ``outs
 """
 
 
+class Summed(Struct, frozen=True):
+    """What selects a key: the sum of ``draws`` noisy integers, to which a row adds ``width``."""
+
+    width: int
+    draws: int
+
+
+COUNTED = Summed(1, 1)
+
+
 class Vector(Struct, frozen=True):
     """A row adds ``width`` integers to its cell, of these norms at most: a mean's two sums.
 

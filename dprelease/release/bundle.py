@@ -34,6 +34,7 @@ from dprelease.model import (
     Query,
     Read,
 )
+from dprelease.model.key_thresholds import compute_least_units
 from dprelease.model.outputs import UNRELIABLE
 from dprelease.output.datapackage import write_datapackage
 from dprelease.output.read_back import round_as_in_file
@@ -348,7 +349,9 @@ def _count_flags(tables: Sequence[OutputTable]) -> Counter[str]:
 
 def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
     """Say of published figures what may be a sign of a spec that misses the data."""
-    thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
+    thresholds = {
+        step.query.table: compute_least_units(step) for step in plan.steps if step.threshold
+    }
     empty = [
         say(
             "release.empty.no_key",

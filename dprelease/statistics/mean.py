@@ -30,6 +30,7 @@ class Mean(TwoSums):
     sharing = Sharing(lead=2)
     compared_with = ("statistics.mean.reference", None)
     processing = "statistics.mean.processing"
+    selects_keys_by_sums = True
 
     def scale(self, query: Query) -> Scale:
         """Return the scale from the lower bound to the upper one."""

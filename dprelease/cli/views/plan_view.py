@@ -286,7 +286,7 @@ def _format_sensitivity(step: Facts) -> str:
 def _describe_keys(steps: Sequence[Facts]) -> list[str]:
     """Say from which noisy count on a private key is shown."""
     return [
-        f"keys     {step['table']}: where {step['name']} is "
+        f"keys     {step['table']}: where {step['threshold'].get('column') or step['name']} is "
         f"{step['threshold']['at_least']:,} or more"
         for step in steps
         if step["threshold"] is not None

@@ -26,6 +26,7 @@ from dprelease.model import (
     Reading,
     Step,
 )
+from dprelease.model.key_thresholds import list_wanted_queries
 
 NOTHING = Loss(Fraction(0), Fraction(0), Fraction(0))
 
@@ -75,7 +76,7 @@ PLAN: Rules[Plan] = (
     Rule("the plan releases something", lambda plan: len(plan.steps) + len(plan.records) > 0),
     Rule(
         "every query of the release is answered once, in the order of the spec",
-        lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
+        lambda plan: [read.query for read in plan.reads] == list_wanted_queries(plan),
     ),
     Rule(
         "every step belongs to a query of the release or to a strategy", _is_every_step_of_queries

@@ -13,6 +13,7 @@ from dprelease.errors import Complaint
 from dprelease.language import ENGLISH, get_language, number_text, say, word
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Form, NoiseFamily, Plan, Step
+from dprelease.model.key_thresholds import compute_least_units
 from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.reports.model.report_model import Threshold
 from dprelease.reports.text.shown_numbers import (
@@ -31,6 +32,8 @@ def explain_step(step: Step, interval: Fraction) -> list[str]:
     sentences: list[str] = []
     if (threshold := describe_threshold(step, interval)) is not None:
         sentences.append(_explain_threshold(threshold, interval))
+        if threshold.column is not None:
+            sentences.append(_explain_values(step, threshold.column, interval))
     elif step.query.private:
         sentences.append(_explain_selection(step))
     if step.form is Form.CHOICE:
@@ -71,13 +74,15 @@ def describe_threshold(step: Step, interval: Fraction) -> Threshold | None:
     selection = step.query.key_selection
     if step.threshold is None or selection is None:
         return None
-    half = get_statistic(step.query.statistic).compute_halfwidth(step, interval) or 0
+    half = get_statistic(step.query.statistic).compute_selecting_halfwidth(step, interval)
+    least = compute_least_units(step)
     return Threshold(
-        at_least=step.threshold,
+        at_least=least,
         delta=to_json_number(selection.delta),
         counts="people" if get_statistic(step.query.statistic).counts_units else "rows",
-        shown_from=math.ceil(step.threshold + half),
-        hidden_below=max(2, math.floor(step.threshold - half)),
+        shown_from=math.ceil(least + half),
+        hidden_below=max(2, math.floor(least - half)),
+        column=f"{step.query.column_name}_count" if len(step.transform) > 1 else None,
     )
 
 
@@ -97,6 +102,17 @@ def _explain_threshold(threshold: Threshold, interval: Fraction) -> str:
         shown_from=threshold.shown_from,
         hidden_below=threshold.hidden_below,
         interval=write_percent(interval),
+    )
+
+
+def _explain_values(step: Step, column: str, interval: Fraction) -> str:
+    """Explain keys that the number of values of a mean selects."""
+    settled = get_statistic(step.query.statistic).find_settled_units(step, interval)
+    return say(
+        "explanations.private_keys_of_mean",
+        column=column,
+        name=step.query.name,
+        settled=settled,
     )
 
 

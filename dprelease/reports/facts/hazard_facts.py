@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from dprelease.language import say, word
 from dprelease.model import Column, Dialect, NoiseFamily, Plan, Release
+from dprelease.model.key_thresholds import compute_least_units
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.reports.model.report_model import Hazard, TotalLoss
 from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
@@ -214,7 +215,7 @@ def _judge_keys(plan: Plan) -> Hazard:
         say(
             "hazards.groups.threshold",
             table=step.query.table,
-            count=step.threshold,
+            count=compute_least_units(step),
             delta=format_number(to_json_number(selection.delta)),
         )
         for step in plan.steps

@@ -252,6 +252,10 @@ class Threshold(Fact, frozen=True, kw_only=True):
     counts: str | None = None
     shown_from: int | None = None
     hidden_below: int | None = None
+    column: Annotated[
+        str | None,
+        extend_schema("The published number that reaches it, unless that is the query's figure."),
+    ] = None
 
 
 class Accuracy(Fact, frozen=True, kw_only=True):

@@ -221,6 +221,8 @@ class Statistic(ABC):
     """Whether a unit counts once, whatever the number of its rows."""
     selects_keys = False
     """Whether private keys can be selected by it."""
+    selects_keys_by_sums = False
+    """Whether it can select them by two sums, to which a row with a value adds its width."""
     one_number = False
     """Whether a figure is one released integer: the true value plus one draw of noise."""
     adds_up = False
@@ -531,6 +533,33 @@ class Statistic(ABC):
             The half-width in the unit of the figure; None if it differs by cell.
         """
         return None
+
+    def compute_selecting_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
+        """Compute the half-width of what selects private keys, far above the threshold.
+
+        Args:
+            step: The step as the query sees it; it selects keys.
+            interval: The level of noise intervals.
+
+        Returns:
+            The half-width, in units that are counted.
+        """
+        return self.compute_halfwidth(step, interval) or Fraction(0)
+
+    def find_settled_units(self, step: Step, interval: Fraction) -> int:
+        """Find the noisy number of units from which the selection of keys hardly widens intervals.
+
+        Args:
+            step: The step as the query sees it; it selects keys by several integers.
+            interval: The level of noise intervals.
+
+        Returns:
+            The number.
+
+        Raises:
+            TypeError: The statistic selects no keys like that.
+        """
+        raise TypeError("keys are selected by the integers of a mean")
 
     def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
         """Find the number of a cell's values below which its figure says nothing.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model.key_thresholds import compute_least_units, compute_unit_width
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import (
     Part,
@@ -39,6 +40,12 @@ from dprelease.postprocess.intervals.fixed_point import (
 from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
 from dprelease.postprocess.intervals.number_text import write_percent
 from dprelease.postprocess.intervals.quotient_intervals import estimate_shares
+from dprelease.postprocess.intervals.selected_sums import (
+    PART,
+    compute_shown_halfwidth,
+    find_settled_total,
+    widen_unsettled,
+)
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.shared.statistic import (
     INTERVAL,
@@ -120,7 +127,11 @@ class TwoSums(Statistic):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
         first, second = noisy
-        share, half = estimate_shares(first, second, step.noise, interval)
+        share, half = estimate_shares(first, second, step.noise, find_level(step, interval))
+        if step.threshold is not None:
+            scale, threshold = step.noise.parameter, step.threshold
+            settled = find_settled_total(scale, threshold, 1 - interval)
+            half = widen_unsettled(first, second, settled, share, half)
         return [
             *self.share_columns(step, share, half, interval),
             *count_columns(
@@ -159,6 +170,15 @@ class TwoSums(Statistic):
         unit_weight = weight_step(query) / self.scale(query).width
         return {f"{query.column_name}_count": (unit_weight, unit_weight)}
 
+    def compute_selecting_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
+        """Compute the half-width of the number of values, by which keys are selected."""
+        return Fraction(compute_count_halfwidth(step, self.scale(step.query).width, interval))
+
+    def find_settled_units(self, step: Step, interval: Fraction) -> int:
+        """Find the number of values from which a share has the interval of its own level."""
+        settled = find_settled_total(step.noise.parameter, step.threshold or 0, 1 - interval)
+        return -(-settled // compute_unit_width(step))
+
     def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
         """Return the values of the shares 0 and 1."""
         scale = self.scale(query)
@@ -167,35 +187,54 @@ class TwoSums(Statistic):
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
         """Compute the half-width for a share of 0 or 1, where it is largest."""
         # The unit contains the step of weights, so for weighted records ``records`` is their sum.
-        quantile = Fraction(bound_mix_quantile(step.noise, 1 - interval, 1))
+        level = find_level(step, interval)
+        quantile = Fraction(bound_mix_quantile(step.noise, 1 - level, 1))
         return float(step.unit[0] * quantile) / records
+
+
+def find_level(step: Step, interval: Fraction) -> Fraction:
+    """Find the level of shares at which they hold at ``interval`` among private keys shown."""
+    return interval if step.threshold is None else 1 - PART * (1 - interval)
+
+
+def compute_count_halfwidth(step: Step, width: int, interval: Fraction) -> int:
+    """Compute the half-width of the number of values, as noise alone has it."""
+    noise = combine_parts([Part(step.noise, Fraction(1, width), len(step.transform))])
+    return floor(compute_combined_halfwidth(noise, 1 - interval) + Fraction(1, 2))
 
 
 def count_columns(
     step: Step, noisy: Noisy, width: int, interval: Fraction, meaning: str = BEHIND
 ) -> list[OutputColumn]:
     """Publish the number of values; each added ``width`` to the released integers together."""
-    draws = len(step.transform)
     # The number is the sum of a cell's noisy integers over width, rounded, and its error that of
     # the sum of their draws, over width; of weighted records both are in steps of their weights.
     totals = reduce(add, (pack_lanes(row, width) for row in noisy))
-    noise = combine_parts([Part(step.noise, Fraction(1, width), draws)])
-    half = floor(compute_combined_halfwidth(noise, 1 - interval) + Fraction(1, 2))
+    half: int | list[int] = compute_count_halfwidth(step, width, interval)
+    figure = sentence(meaning, name=step.query.name)
+    if step.threshold is not None and isinstance(half, int):
+        scale, threshold, least = step.noise.parameter, step.threshold, half
+        half = [
+            compute_shown_halfwidth(scale, threshold, total, width, least, 1 - interval)
+            for total in totals.tolist()
+        ]
+        figure = sentence(
+            "tables.columns.private_keys", figure=figure, threshold=compute_least_units(step)
+        )
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
-    return build_count_columns(
-        step, counts, half, interval, sentence(meaning, name=step.query.name)
-    )
+    return build_count_columns(step, counts, half, interval, figure)
 
 
 def build_count_columns(
-    step: Step, counts: Sequence[int], half: int, interval: Fraction, meaning: Text
+    step: Step, counts: Sequence[int], half: int | list[int], interval: Fraction, meaning: Text
 ) -> list[OutputColumn]:
     """Publish counts with their half-width, both in steps of weights."""
     name, unit = f"{step.query.name}_count", weight_step(step.query)
     places = count_decimals(unit)
     factor, kind = to_fixed_point(unit, places), "number" if places else "integer"
     values = [factor * count for count in counts] if factor != 1 else counts
-    halves = [factor * half] * len(counts)
+    each = half if isinstance(half, list) else [half] * len(counts)
+    halves = [factor * one for one in each]
     return [
         OutputColumn(name, kind, values, meaning, places, step.query.name),
         build_halfwidth_column(name, kind, halves, places, step, interval),

@@ -185,6 +185,29 @@ def test_private_keys_below_the_threshold_leave_no_trace(entropy: Any) -> None:
     assert len(drawn.values["n"][0]) == 2
 
 
+def test_two_sums_select_by_what_they_add_up_to(entropy: Any) -> None:
+    """Each key keeps its own two noisy sums, in the order of the keys that are shown."""
+    noise = Noise(NoiseFamily.LAPLACE, Fraction(1))
+    values = Quantity("x", Grid(Fraction(1), 0, 10))
+    mean = replace(
+        step(noise),
+        query=Query("m", "mean", "t", (PRIVATE,)),
+        measures=(Measure(MeasureKind.VALUES, values), Measure(MeasureKind.SUM, values)),
+        transform=((0, 1), (10, -1)),
+        unit=(Fraction(1), Fraction(1)),
+        threshold=2000,
+    )
+    keys = [("zoë",), ("low",), ("few",), ("ann",), ("high",)]
+    counts, sums = [900, 400, 2, 300, 150], [100, 0, 9, 2900, 1500]
+    drawn = privatize(ExactTable([counts, sums], keys), job([mean], [(0, 1)]), entropy, {})
+    assert drawn.keys == {"t": (("ann",), ("low",), ("zoë",))}
+    first, second = drawn.values["m"]
+    wanted = [(2900, 100), (0, 4000), (100, 8900)]
+    for found, (low, high) in zip(zip(first, second, strict=True), wanted, strict=True):
+        assert abs(found[0] - low) < 90
+        assert abs(found[1] - high) < 90
+
+
 def test_selected_keys_are_the_cells_of_later_jobs(entropy: Any) -> None:
     other = replace(step(NONE), query=Query("s", "sum", "t", (PRIVATE,)))
     exact = ExactTable([[5, 9]], [("b",), ("x",)])

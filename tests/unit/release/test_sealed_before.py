@@ -114,6 +114,31 @@ def test_cumulative_counts_without_a_tree_are_published_again(tmp_path: Path, de
     assert not again.charged
 
 
+def test_a_count_that_selected_keys_is_published_again(tmp_path: Path) -> None:
+    """Version 0.2 selected keys by a count of its own where a mean does now."""
+    (tmp_path / "t.csv").write_text("k,x\n" + "a,1\n" * 200)
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": 1e-6},
+        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        "columns": {"k": {"type": "string"}, "x": {"type": "integer", "lower": 0, "upper": 3}},
+        "query": [
+            {"name": "m", "statistic": "mean", "column": "x", "by": ["k"],
+             "partition_selection": {"delta": 1e-6}},
+        ],
+        "output": {"path": str(tmp_path / "out")},
+    }  # fmt: skip
+    release = dprelease.load(spec)
+    before = plan_and_certify(release, as_version_02=True)
+    now = plan_and_certify(release).plan
+    assert [step.query.name for step in before.plan.steps] == ["by_k_rows", "m"]
+    assert [step.query.name for step in now.steps] == ["m"]
+    again = run_again(release, before)
+    assert again.plan.steps == before.plan.steps
+
+
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:
     certified = plan_and_certify(release)
     before = certify_as_before(release).plan

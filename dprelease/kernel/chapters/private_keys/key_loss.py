@@ -4,6 +4,14 @@ Used by certification only; computes with the verifier's own numbers and shares 
 proof (in ``dprelease.privacy.partition_selection``) but no code. Where calibration searches, this
 walks through every number of new keys; where it sums a table of weights, this adds up the tail that
 is asked for.
+
+*Two sums* of a mean select where every unit has at most one row in a key: then K = upper - lower,
+which a row with a value adds to both together, counts units. Calibration has the chance that two
+Laplace draws reach t by convolving their laws. Here a draw is the difference of two geometric
+variables, so that two are N - N', with N and N' of the negative binomial law of two. With
+a = e^(-1/scale), P(N >= n) = a^n (1 + n (1 - a)); the mean of P(N >= t + N') over N' is
+
+    a^t (1 + t (1 - a) + 2 a^2/(1 + a)) / (1 + a)^2.
 """
 
 from __future__ import annotations
@@ -20,7 +28,9 @@ from dprelease.kernel.core import additive_loss
 from dprelease.kernel.core import numerics as numbers
 from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
 from dprelease.kernel.core.unit_limits import derive_limits
+from dprelease.kernel.core.worst_change import bound_worst_change
 from dprelease.model import Adjacency, MeasureKind, Noise, NoiseFamily, Plan, Privacy, Query, Step
+from dprelease.model.key_thresholds import compute_unit_width
 from dprelease.model.shift import MAX_SHAPES, Shift
 
 _SUMMED = 10_000  # the largest sigma squared whose tail is added up
@@ -31,7 +41,8 @@ _NARROW = 4  # up to this sigma squared Poisson's bound of the total is not near
 class Selection(Struct, frozen=True):
     """What is to be executed: a key is shown if its count with this noise is >= ``threshold``.
 
-    A unit has at most ``rows`` rows, in at most ``groups`` keys, ``per_key`` in one.
+    A unit has at most ``rows`` rows, in at most ``groups`` keys, ``per_key`` in one. The count is
+    the sum of ``draws`` integers with noise, to which a row adds ``width`` in all.
     """
 
     noise: Noise
@@ -40,6 +51,8 @@ class Selection(Struct, frozen=True):
     groups: int
     per_key: int
     adjacency: Adjacency
+    width: int = 1
+    draws: int = 1
 
 
 def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
@@ -51,6 +64,11 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
         return False
     if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < delta < 1:
         return False
+    if selection.draws != 1 or selection.width != 1:
+        is_known = selection.draws == 2 and noise.family is NoiseFamily.LAPLACE and row_limit == 1
+        if not is_known or selection.width < 1:
+            return False
+        return _is_pair_confirmed(selection, groups, epsilon, delta)
     is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
     # least_hidden[m]: at most m new keys all stay hidden with at least this chance.
     hidden = [
@@ -78,6 +96,20 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
     return _is_every_number_confirmed(bound_noisy, least_hidden, 1 - delta)
 
 
+def _is_pair_confirmed(
+    selection: Selection, groups: int, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """Confirm a selection by two sums; a unit has one row in each of its keys."""
+    start = selection.threshold - selection.width
+    if start < 1:
+        return False
+    units = 2 if selection.adjacency is Adjacency.REPLACE_ONE else 1
+    l1 = units * groups * selection.width
+    scale = selection.noise.parameter
+    hidden = Fraction(_bound_power(bound_pair_tail(scale, start), groups), numbers.ONE)
+    return additive_loss.compute_laplace_epsilon(scale, l1) <= epsilon and hidden >= 1 - delta
+
+
 # --- new keys -----------------------------------------------------------------------------------
 
 
@@ -90,17 +122,22 @@ def _bound_hidden(noise: Noise, threshold: int, rows: int, new: int, row_limit: 
     full = new
     if row_limit > 1:
         full = min(new, (rows - new) // (row_limit - 1))
-    chance = _bound_power(noise, threshold - row_limit, full)
+    chance = _bound_all_hidden(noise, threshold - row_limit, full)
     remaining -= full * row_limit + (new - full)
     if full < new:
-        chance = chance * _bound_power(noise, threshold - 1 - remaining, 1) >> numbers.BITS
-        chance = chance * _bound_power(noise, threshold - 1, new - full - 1) >> numbers.BITS
+        chance = chance * _bound_all_hidden(noise, threshold - 1 - remaining, 1) >> numbers.BITS
+        chance = chance * _bound_all_hidden(noise, threshold - 1, new - full - 1) >> numbers.BITS
     return Fraction(chance, numbers.ONE)
 
 
-def _bound_power(noise: Noise, start: int, times: int) -> int:
-    """P(Z < start)^times from below, times 2^512, by squaring."""
-    square = max(0, math.floor((1 - bound_noise_tail(noise, start)) * numbers.ONE))
+def _bound_all_hidden(noise: Noise, start: int, times: int) -> int:
+    """P(Z < start)^times from below, times 2^512."""
+    return _bound_power(bound_noise_tail(noise, start), times)
+
+
+def _bound_power(tail: Fraction, times: int) -> int:
+    """(1 - tail)^times from below, times 2^512, by squaring."""
+    square = max(0, math.floor((1 - tail) * numbers.ONE))
     product = numbers.ONE
     while times:
         if times % 2:
@@ -125,6 +162,15 @@ def bound_noise_tail(noise: Noise, start: int) -> Fraction:
         inner = Fraction(start - 1)
     scaled = math.floor(inner / numbers.enclose_sqrt(sigma2)[1] * numbers.ONE)
     return numbers.enclose_normal_tail(Fraction(scaled, numbers.ONE))[1]
+
+
+@cache
+def bound_pair_tail(scale: Fraction, start: int) -> Fraction:
+    """Bound the chance that the sum of two Laplace draws is >= start, from above, start >= 1."""
+    reached = Fraction(numbers.enclose_exp_minus(start / scale)[1], numbers.ONE)
+    low, high = (Fraction(end, numbers.ONE) for end in numbers.enclose_exp_minus(1 / scale))
+    bound = reached * (1 + start * (1 - low) + 2 * high**2 / (1 + low)) / (1 + low) ** 2
+    return Fraction(math.ceil(bound * numbers.ONE), numbers.ONE)
 
 
 def _weight(sigma2: Fraction, start: int) -> Fraction:
@@ -208,10 +254,14 @@ class _Keys(Struct, frozen=True):
 
 
 class _Selection(Struct, frozen=True):
-    """The step that selects, of units that are the values of a column or else rows."""
+    """The step that selects, of units that are the values of a column or else rows.
+
+    A unit has at most ``per_key`` rows in a key.
+    """
 
     step: Step
     units_are_values: bool
+    per_key: int
 
 
 def find_key_breaches(plan: Plan) -> Iterator[Breach]:
@@ -229,7 +279,9 @@ def find_key_breaches(plan: Plan) -> Iterator[Breach]:
         yield from find_breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
         for step in selecting:
             name = name_step(step, numbers[step.query.name])
-            yield from find_breaches(SELECTION, _Selection(step, units_are_values), name)
+            per_key = derive_limits(step, plan.release.privacy).per_cell
+            selection = _Selection(step, units_are_values, per_key)
+            yield from find_breaches(SELECTION, selection, name)
 
 
 KEYS: Rules[_Keys] = (
@@ -244,7 +296,38 @@ KEYS: Rules[_Keys] = (
 def _is_counting_units(selection: _Selection) -> bool:
     kinds = {measure.kind for measure in selection.step.measures}
     units = {MeasureKind.UNITS}
+    if kinds == _SUMS:
+        return selection.per_key == 1
     return kinds == units or (kinds == {MeasureKind.RECORDS} and not selection.units_are_values)
+
+
+_SUMS = {MeasureKind.VALUES, MeasureKind.SUM}
+
+
+def _is_count_itself(selection: _Selection) -> bool:
+    """Tell whether the released integer is the count, or two are that add up to a multiple of it.
+
+    Of two sums: those of k - lower and of upper - k, k a value of a quantity within its bounds.
+    """
+    step = selection.step
+    if step.transform == ((1,),):
+        return True
+    quantities = [measure.quantity for measure in step.measures]
+    if [measure.kind for measure in step.measures] != [MeasureKind.VALUES, MeasureKind.SUM]:
+        return False
+    quantity = quantities[0]
+    if quantity is None or quantities[1] != quantity:
+        return False
+    grid = quantity.grid
+    return grid.upper > grid.lower and step.transform == ((-grid.lower, 1), (grid.upper, -1))
+
+
+def _is_whole_threshold(selection: _Selection) -> bool:
+    """Tell whether the threshold is a number of units, times what each adds, of at least 2."""
+    threshold, width = selection.step.threshold, compute_unit_width(selection.step)
+    if type(threshold) is not int or width < 1:
+        return False
+    return threshold >= 2 * width and threshold % width == 0
 
 
 def _compute_allowed_delta(query: Query) -> Fraction:
@@ -262,11 +345,12 @@ SELECTION: Rules[_Selection] = (
         "keys are selected by records that count once",
         lambda it: all(measure.survey_weight is None for measure in it.step.measures),
     ),
-    Rule("keys are selected by the count itself", lambda it: it.step.transform == ((1,),)),
     Rule(
-        "the threshold of keys is an integer of at least 2",
-        lambda it: type(it.step.threshold) is int and it.step.threshold >= 2,
+        "keys are selected by one filter",
+        lambda it: len({measure.where for measure in it.step.measures}) == 1,
     ),
+    Rule("keys are selected by the count itself", _is_count_itself),
+    Rule("the threshold of keys is a whole number of units, at least 2", _is_whole_threshold),
     Rule("the selection of keys claims a delta", lambda it: it.step.loss.delta > 0),
     Rule(
         "the spec allows the delta of the selection of keys",
@@ -296,7 +380,14 @@ def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
         groups=limits.groups,
         per_key=limits.per_cell,
         adjacency=privacy.adjacency,
+        width=compute_unit_width(step),
+        draws=len(step.transform),
     )
+    if selection.draws > 1:
+        # By the corners of what rows add, beside the proof that each adds its width.
+        l1 = bound_worst_change(step, privacy).l1
+        if additive_loss.compute_laplace_epsilon(step.noise.parameter, l1) > step.loss.epsilon:
+            return False
     return is_confirmed(selection, step.loss.epsilon, step.loss.delta)
 
 

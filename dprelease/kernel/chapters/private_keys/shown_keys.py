@@ -84,19 +84,23 @@ def _select(
     entropy: Entropy,
     drawing: Drawing,
 ) -> tuple[tuple[Key, ...], Values]:
-    """Select the keys whose noisy count reaches the threshold; return them with these counts."""
+    """Select the keys whose noisy count reaches the threshold; return them with its integers."""
     query = step.query
     counts_keys = step.form is Form.NUMBERS and not query.axis and not query.candidates
-    if step.threshold is None or len(step.transform) != 1 or not counts_keys:
+    if step.threshold is None or not step.transform or not counts_keys:
         raise ValueError("private keys are selected by a count with a threshold")
     # Engines answer in any order; drawn in one of its own, the same entropy gives the same table.
     order = sorted(range(len(occurring)), key=occurring.__getitem__)
-    counts = combine_measures(step.transform[0], measures)
-    noisy = add_noise([counts[at] for at in order], step, entropy, drawing)
-    selected_cells = select_keys(
-        [occurring[at] for at in order], noisy, step.threshold, query.groups
-    )
-    return tuple(key for key, _ in selected_cells), (tuple(count for _, count in selected_cells),)
+    sums = [combine_measures(row, measures) for row in step.transform]
+    noisy = [add_noise([row[at] for at in order], step, entropy, drawing) for row in sums]
+    # A count is one integer for each key; of a mean it is what its two sums add up to.
+    counts = [sum(cell) for cell in zip(*noisy, strict=True)]
+    ordered_keys = [occurring[at] for at in order]
+    selected_cells = select_keys(ordered_keys, counts, step.threshold, query.groups)
+    places = {key: place for place, key in enumerate(ordered_keys)}
+    shown = [places[key] for key, _ in selected_cells]
+    values = tuple(tuple(row[place] for place in shown) for row in noisy)
+    return tuple(key for key, _ in selected_cells), values
 
 
 def _count_outputs(job: Job) -> int:

@@ -106,6 +106,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
         {"name": "q", "statistic": "count", "by": ["s"]},
         {"name": "m", "statistic": "mean", "column": "x", "by": ["s"]},
     ],
+    "mean of keys": [{"name": "m", "statistic": "mean", "column": "x", "by": ["s"]}],
     "pair": [
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]},
@@ -138,7 +139,7 @@ def plan(name: str, **privacy: Any) -> Plan:
         columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
         query=queries,
     )
-    if name == "keys":
+    if "keys" in name:
         selection = {"partition_selection": {"delta": 1e-8}}
         spec["query"] = [selection | query for query in queries]
         spec["privacy"]["delta"] = 1e-6
@@ -401,6 +402,19 @@ def get_first_keys() -> Step:
     return plan("keys").steps[0]
 
 
+def select_by_mean() -> Plan:
+    """Two sums of a mean that select keys."""
+    made = plan("mean of keys")
+    assert len(made.steps) == 1
+    return made
+
+
+def filter_one(step: Step) -> tuple[Measure, ...]:
+    """The measures of a step, the first of them with a filter."""
+    first, *rest = step.measures
+    return (replace(first, where=WHERE), *rest)
+
+
 def count_rows_read(name: str) -> int:
     return next(len(r.rows) for r in plan("shared").reads if r.query.name == name)
 
@@ -563,7 +577,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("keys"), transform=((2,),)),
     ),
-    "the threshold of keys is an integer of at least 2": (
+    "keys are selected by one filter": (
+        'step 1, "m"',
+        lambda: with_step(select_by_mean(), measures=filter_one(select_by_mean().steps[0])),
+    ),
+    "the threshold of keys is a whole number of units, at least 2": (
         'step 1, "q"',
         lambda: with_step(plan("keys"), threshold=1),
     ),

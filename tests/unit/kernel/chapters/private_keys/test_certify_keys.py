@@ -12,9 +12,12 @@ from dprelease import load
 from dprelease.kernel.certification import CHAPTERS
 from dprelease.kernel.core.total_loss import add_losses, find_total_loss_breaches
 from dprelease.model import (
+    Grid,
     Loss,
     Measure,
     MeasureKind,
+    Noise,
+    NoiseFamily,
     Plan,
     Query,
 )
@@ -63,6 +66,60 @@ def test_rows_of_people_do_not_select() -> None:
     assert is_refused(with_step(made, measures=(RECORDS,)))
     # not even with a threshold above anything that a unit's rows can bring
     assert is_refused(with_step(made, measures=(RECORDS,), threshold=10**9))
+
+
+def plan_mean(people: bool = False, **query: Any) -> Plan:
+    """A mean that selects keys by its own number of values."""
+    asked = {"name": "m", "statistic": "mean", "column": "x"} | query
+    made = plan(people, bounding=(3, 3, 1), **asked)
+    assert [step.query.statistic for step in made.steps] == ["mean"]
+    return made
+
+
+LOW, HIGH = Grid(Fraction(1), 0, 9), Grid(Fraction(1), 1, 10)
+
+
+def test_two_sums_of_a_mean_select() -> None:
+    for people in (False, True):
+        made = plan_mean(people)
+        (step,) = made.steps
+        assert not is_refused(made)
+        assert step.threshold is not None
+        for threshold in (step.threshold - 10, step.threshold + 1, step.threshold // 10, 10):
+            assert is_refused(with_step(made, threshold=threshold))
+        assert not is_refused(with_step(made, threshold=step.threshold + 10))
+        less = replace(step.noise, parameter=step.noise.parameter * Fraction(99, 100))
+        assert is_refused(with_step(made, noise=less))
+        normal = Noise(NoiseFamily.GAUSSIAN, step.noise.parameter**2)
+        assert is_refused(with_step(made, noise=normal))
+
+
+def test_sums_select_only_where_each_unit_has_one_row_in_a_key() -> None:
+    made = plan_mean(True)
+    bounds = replace(made.release.privacy.bounding, per_group=2)
+    privacy = replace(made.release.privacy, bounding=bounds)
+    wider = replace(made, release=replace(made.release, privacy=privacy))
+    step = made.steps[0]
+    assert is_refused(with_step(wider, threshold=10 * (step.threshold or 0)))
+
+
+def test_no_other_sums_select() -> None:
+    made = plan_mean()
+    (step,) = made.steps
+    values, sums = step.measures
+    assert values.quantity is not None
+    for transform in (
+        ((0, 1), (9, -1)),  # which is more than a row adds
+        ((0, 1), (10, -2)),
+        ((10, -1), (0, 1)),
+        ((0, 1), (10, -1), (0, 0)),
+        ((10, 0),),
+    ):
+        assert is_refused(with_step(made, transform=transform))
+    other = replace(sums, quantity=replace(values.quantity, grid=LOW))
+    shifted = replace(values, quantity=replace(values.quantity, grid=HIGH))
+    for measures in ((values, other), (shifted, sums), (sums, values), (RECORDS, sums)):
+        assert is_refused(with_step(made, measures=measures))
 
 
 # --- choices and quantiles by private keys ------------------------------------------------------
