@@ -93,8 +93,8 @@ def build_entry(report: ReportFacts) -> dict[str, Any]:
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _list(
                     [
-                        "Bounds, groups and budgets were fixed in a spec before any data was read. "
-                        "Their sources, as the curator states them:",
+                        "Bounds, groups and budgets were read from a spec; the tool can't know how "
+                        "they were chosen. Their sources, as the curator states them:",
                         *(f"{col.name}: {col.source}" for col in report.columns if col.source),
                         *report.bounding,
                     ]
@@ -150,8 +150,9 @@ def _describe_timing(report: ReportFacts) -> dict[str, str]:
 def _describe(report: ReportFacts) -> Iterator[str]:
     if report.queries:
         queries = (
-            query.title + (f" by {', '.join(query.by)}" if query.by else "")
+            query.title + (f" by {', '.join(by)}" if by else "")
             for query in report.queries
+            for by in [[name for name in query.by if name != query.column]]
         )
         yield f"Statistics with noise: {'; '.join(queries)}."
     for part in report.perturb:
@@ -203,8 +204,12 @@ def _iter_mechanisms(report: ReportFacts) -> Iterator[str]:
 
 
 def _list(lines: Iterable[str]) -> str:
-    """Write sentences as a list of Markdown, which the registry shows texts as."""
-    texts = (re.sub(r"[\\`<>$]", r"\\\g<0>", " ".join(line.split())) for line in lines)
+    """Write sentences as a list of Markdown, which the registry shows texts as.
+
+    What stands between backticks is code, in our sentences too; the registry gets plain text.
+    """
+    plain = (" ".join(line.replace("`", "'").split()) for line in lines)
+    texts = (re.sub(r"[\\<>$]", r"\\\g<0>", line) for line in plain)
     return "\n".join(f"- {text}" for text in texts)
 
 

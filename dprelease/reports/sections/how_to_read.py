@@ -8,7 +8,7 @@ they give.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from dprelease.model.outputs import get_ending
 from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.charts.noises import join_alternatives
-from dprelease.reports.model.report_model import ReportFacts
+from dprelease.reports.model.report_model import Query, ReportFacts
 from dprelease.reports.sections.document import Bullets, Paragraph, Section, Table
 from dprelease.reports.text.shown_names import join_columns
 from dprelease.reports.text.shown_numbers import format_number, shorten
@@ -74,6 +74,8 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
             else "reading.add_up.totals_unless_agreed"
         )
         yield say("reading.add_up.do_not", cells=cells, total=of)
+    if undeclared := _list_undeclared(facts, added):
+        yield say("reading.add_up.left_out", columns=join_names(undeclared))
     yield from _explain_finishing(facts)
     if together:
         yield say("reading.planned_together", names=join_columns(together))
@@ -93,6 +95,21 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
         yield say("reading.flag.bounded")
     if any(finish is not None and finish.publish_if for finish in finishes):
         yield say("reading.flag.suppressed")
+
+
+def _list_undeclared(facts: ReportFacts, added: Sequence[Query]) -> list[str]:
+    """List the columns by which records can be in no row of a table, but in its totals."""
+    grouped = {name for query in added for name in query.by}
+    if not any(not query.by for query in added):
+        return []
+    return [
+        column.name
+        for column in facts.columns
+        if column.name in grouped
+        and not column.private_keys
+        and column.state_of is None
+        and (column.nulls == "drop" or (column.other is None and column.type != "boolean"))
+    ]
 
 
 def _of_shares(facts: ReportFacts) -> Iterator[str]:

@@ -89,3 +89,14 @@ def test_a_budget_of_one_query_is_not_told_in_the_plural(planned, published):
     page = made.files["report.html"].decode()
     assert "Only q costs privacy: epsilon 1." in page
     assert "1 releases" not in page
+
+
+def test_it_says_which_records_are_in_totals_only(planned, published):
+    total = {"name": "visits", "statistic": "count"}
+    by = {"name": "by_region", "statistic": "count", "by": ["region"], "epsilon": 2}
+    left_out = "Records without a listed value of region are in no row of the tables by it"
+    assert left_out in list_words(published(planned(total, by)))
+    assert "in no row" not in list_words(published(planned(by)))
+    raw = spec(total, by)
+    raw["columns"]["region"] |= {"other": "elsewhere", "nulls": "elsewhere"}
+    assert "in no row" not in list_words(published(make_plan(load(raw))))
