@@ -10,11 +10,15 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import postgres_server
 import pytest
 from hypothesis import HealthCheck, settings
 from thorough import is_in_diagonal, names_with_more
+
+if TYPE_CHECKING:
+    from kept_sessions import KeptSessions
 
 BY_DEFAULT = "not thorough"
 IN_MEMORY = Path("/dev/shm")
@@ -134,13 +138,20 @@ def postgres() -> Iterator[postgres_server.Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def kept_sessions() -> Iterator[None]:
-    """For the tests of a module: sessions of DuckDB that may read no file are opened once."""
-    from kept_sessions import KeptSessions
+@pytest.fixture(scope="session")
+def kept_sessions() -> Iterator[KeptSessions]:
+    """DuckDB sessions that are opened once for all tests of a process."""
+    from kept_sessions import KeptSessions  # imported by who runs tests, not by who hands them out
 
-    with KeptSessions().used():
-        yield
+    kept = KeptSessions()
+    with kept.used():
+        yield kept
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _first_session(kept_sessions: KeptSessions) -> None:
+    """A module of tests opens a session of its own before it shares others."""
+    kept_sessions.is_first = True
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -64,12 +64,9 @@ def open_session(
 
     # There is no scratch directory: a killed process would leave data in it on a disk.
     connection = duckdb.connect(":memory:")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    threads = threads or min(cores or 1, MOST_THREADS)
     try:
         _disable(connection)
-        room += joined * threads * VECTOR * LONGEST_JOINED
-        settings = _list_settings(paths, integers, room, threads).items()
+        settings = list_settings(paths, integers, room, threads, joined).items()
         connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
         yield connection
     finally:
@@ -88,14 +85,16 @@ def _disable(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = {literal(never)}")
 
 
-def _list_settings(
-    paths: Sequence[str], integers: int, room: int, threads: int
+def list_settings(
+    paths: Sequence[str], integers: int, room: int, threads: int | None, joined: int
 ) -> dict[str, Value]:
-    """List the name and value of each setting; the last two lock the connection."""
+    """List the name and value of each setting of a session; the last two lock the connection."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    threads = threads or min(cores or 1, MOST_THREADS)
     # DuckDB matches the escaped form of a path, and opens the path itself.
     allowed = dict.fromkeys(form for path in paths for form in (path, escape_path(path)))
     # The usual limit, and room for the aggregates that all threads may hold.
-    room += integers * threads * BYTES_AN_INTEGER
+    room += integers * threads * BYTES_AN_INTEGER + joined * threads * VECTOR * LONGEST_JOINED
     memory = f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
     return {
         "enable_progress_bar_print": False,
