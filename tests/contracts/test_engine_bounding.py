@@ -32,7 +32,6 @@ from dprelease.model import (
 pytestmark = [
     pytest.mark.parametrize("engine", ENGINES),
     pytest.mark.one_in(2),  # on one of the engines
-    pytest.mark.usefixtures("kept_sessions"),
 ]
 
 TYPES = {"p": T.STRING, "g": T.STRING, "x": T.FLOAT}

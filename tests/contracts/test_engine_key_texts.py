@@ -35,8 +35,6 @@ from dprelease.model import (
 )
 from dprelease.sources.shared.key_normalization import CONTROLS, LONGEST_KEY
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 M = MeasureKind
 COUNT = (Measure(M.RECORDS),)
 TYPES = {"k": T.STRING, "p": T.INTEGER}
@@ -253,6 +251,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", ["csv", "csv files", "parquet", "parquet files"])
 def test_a_text_is_one_text_in_all_that_reads_it(engine: str, tmp_path: Path, form: str) -> None:

@@ -33,8 +33,6 @@ from dprelease.model import (
     Quantity,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 M = MeasureKind
 X = Quantity("x", Grid(Fraction(1, 2), -3, 9))
 COUNTS = (Measure(M.RECORDS), Measure(M.UNITS))

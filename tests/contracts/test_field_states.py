@@ -31,8 +31,6 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 HALVES = Grid(Fraction(1, 2), -2, 20)  # from -1 to 10
 COLUMNS = {
     "region": Column("region", T.STRING, keys=("north", "sud\u00e9")),

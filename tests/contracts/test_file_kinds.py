@@ -28,8 +28,6 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 

@@ -34,8 +34,6 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 T = ColumnType
 NUMBERS = frozenset({T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN})
 LIMIT = 1 << 20  # bytes of a cell

@@ -29,8 +29,6 @@ from dprelease.model import AggregateRequest
 from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.sources.shared.source_format import lay_out
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
@@ -41,7 +39,7 @@ def test_every_source_and_engine_is_among_those_that_are_drawn() -> None:
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(800, 16))
+@settings(ANY, max_examples=examples(800, 25))
 def test_aggregates_are_those_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     """In parts, and as if little memory was there; by each of two readers where there are two."""
     with TemporaryDirectory(dir=tmp_path) as folder:
@@ -68,7 +66,7 @@ def check_readers(stored: Stored, request: AggregateRequest, expected: Any) -> N
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(200))
+@settings(ANY, max_examples=examples(200, 16))
 def test_a_cluster_gives_the_integers_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     """By its double in this process, in many small splits."""
     with TemporaryDirectory(dir=tmp_path) as folder:
@@ -79,7 +77,7 @@ def test_a_cluster_gives_the_integers_of_the_oracle(tmp_path: Path, data: st.Dat
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(200))
+@settings(ANY, max_examples=examples(200, 16))
 def test_codes_of_records_are_those_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     with TemporaryDirectory(dir=tmp_path) as folder:
         stored = data.draw(sources(Path(folder)))

@@ -108,6 +108,7 @@ def packed(folder: Path) -> None:
         path.unlink()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["csv files", "parquet files", "packed files"])
 def test_integers_are_those_of_the_same_files_here(put: Put, tmp_path: Path, form: str) -> None:
     here = written(tmp_path / "t", TYPES, ROWS, form.replace("packed", "csv"))

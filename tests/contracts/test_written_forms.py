@@ -26,8 +26,6 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 T = ColumnType
 ENGINES = ("duckdb", "spark")
 DIALECT = Dialect(delimiter=";", decimal=",", thousands=".", null_values=("", "0", "1.1.1900"))
@@ -100,7 +98,7 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 @pytest.mark.parametrize("stored", ["UTC", "Europe/Berlin", "+03:00", None])
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])

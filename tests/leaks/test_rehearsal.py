@@ -32,7 +32,7 @@ os.write(1, json.dumps([code, seen]).encode())
 """
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("spec", [SPEC, RECORDS], ids=["tables", "records"])
 @pytest.mark.parametrize("data", ["canary", "pipe", "folder", "nothing"])
 def test_no_data_is_opened(spec: str, data: str, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from canary import TEXT
 from thorough import some
 from world import HEADER, ROWS, Rows, World, type_values
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 NOTE = 'first,\n""visit""\n'
 
 
@@ -80,7 +78,7 @@ def test_neighbours_leave_the_same_traces(way: str, name: str, tmp_path: Path) -
     assert expected.code == 0
     world.replayed = world.drawn
     others = {**NEIGHBOURS, **(DAMAGED if way == "multiline" else {})}
-    for what, rows in some(list(others.items()), 2):
+    for what, rows in some(list(others.items()), 3):
         write(world, rows)
         assert world.run() == expected, what
         assert TEXT.encode() not in expected.everything()

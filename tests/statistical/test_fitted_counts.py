@@ -48,7 +48,7 @@ def get_noises(scales: list[str], family: NoiseFamily) -> dict[str, Noise]:
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("scales", SCALES.values(), ids=list(SCALES))
 @pytest.mark.parametrize(("records", "share"), [(400, 0.0), (4000, 0.3), (4000, 1.0)])
@@ -82,7 +82,7 @@ def test_counts_and_shares_hold_the_truth(
     assert all(count == counts[0] for count in counts)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("scale", ["1/5", "3/5", "1", "5/2"])
 @pytest.mark.parametrize("number", [2, 3, 25])

@@ -81,6 +81,7 @@ print({"numpy", "pyarrow", "duckdb", "pandas"} & {*sys.modules})
     assert told == [str(["dprelease", "dprelease.errors"]), "set()"]
 
 
+@pytest.mark.thorough
 def test_types_hold_for_a_program_that_uses_all(tmp_path: Path) -> None:
     """As ``mypy --strict`` sees it; a name that is not there is an error."""
     (tmp_path / "program.py").write_text(

@@ -32,8 +32,6 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 G = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
 
 
@@ -71,7 +69,7 @@ def without_first(messages: list[Message], kind: int) -> list[Message]:
     return [message for message in messages if message is not first]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -214,7 +212,7 @@ def revealed(cluster: InProcess, request: AggregateRequest) -> list[list[int]]:
     return [list(column) for column in SmallSplits(cluster).aggregate(request).reveal()]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("change", [split_twice, rows_twice, rows_lost, split_lost, word_lost])
 def test_what_is_lost_or_doubled_on_the_way_is_not_counted(
     any_request: AggregateRequest, change: Callable[[First, int], list[Message]]

@@ -109,7 +109,7 @@ def moments(form: str) -> list[str]:
     return [*found, "2024-01-05", "2024-01-05 10:00:00", " 05.01.2024", "05.01.2024 ", ""]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("form", FORMATS)
 def test_dates_and_timestamps(form: str) -> None:
     kinds = [T.DATE, T.TIMESTAMP] if "%H" in form else [T.DATE]

@@ -340,7 +340,7 @@ def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None
     steps = child(tmp_path / "0", 0, "SECOND")
     assert steps is not None
     whole: set[bool] = set()
-    for at in some(range(1, steps + 1), 4):
+    for at in some(range(1, steps + 1), 6):
         target = tmp_path / str(at)
         publish(str(target), FIRST)
         (target / "notes.txt").write_bytes(b"mine")

@@ -303,6 +303,7 @@ SMALL = [laplace(scale) for scale in ("1/4", "3/5", "1", "5/2")]
 SMALL += [gaussian(sigma2) for sigma2 in ("1/10", "9/25", "1", "5")]
 
 
+@pytest.mark.one_in(3)
 @for_each("part", SMALL)
 @for_each("draws", [1, 2, 4])
 def test_a_quantile_falls_by_no_more_than_the_lattice_step(part: Part, draws: int) -> None:

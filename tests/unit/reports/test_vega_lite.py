@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 from report_specs import records_spec, spec
+from thorough import examples
 
 import dprelease
 from dprelease.planning.planner import make_plan
@@ -86,6 +87,8 @@ def test_each_figure_is_rendered_from_the_file_beside_it(releases):
             layers = spec.get("spec", spec)["layer"]
             mark = layers[-1]["mark"]
             kind = mark if isinstance(mark, str) else mark["type"]
+            if kinds[kind] == examples(100, 25):  # of each kind
+                continue
             drawn = marks(spec, rows)
             if kind == "rect":
                 assert drawn["rect mark"] == len(rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from thorough import examples
 
 from dprelease.engines.duckdb.duckdb_engine import ENGINE
 from dprelease.errors import ExitCode, Failure
@@ -21,8 +22,6 @@ from dprelease.model import (
 )
 from dprelease.sources.arrow import arrow_source
 from dprelease.sources.shared.source_format import lay_out
-
-pytestmark = pytest.mark.usefixtures("kept_sessions")
 
 T = ColumnType
 SECRET = "zqxcanary"
@@ -139,7 +138,7 @@ def test_damaged_bytes_are_values_or_end_in_a_failure(compression: str, tmp_path
     columns = {"x": texts, "c": pa.array(texts).dictionary_encode(), "n": range(60)}
     write(tmp_path / "t.arrow", pa.table(columns), compression or None, rows=20)
     done = subprocess.run(
-        [sys.executable, "-c", DAMAGE, str(tmp_path / "t.arrow"), "1", "150"],
+        [sys.executable, "-c", DAMAGE, str(tmp_path / "t.arrow"), "1", str(examples(150, 4))],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr[-2000:]) == (0, "")

@@ -18,8 +18,6 @@ from dprelease.sources.csv.csv_reader import clean_records
 from dprelease.sources.csv.multiline import MultilineSplitter
 from dprelease.sources.shared.files import LINE_LIMIT, Layout, Split
 
-pytestmark = pytest.mark.usefixtures("kept_sessions")
-
 Records = Counter[tuple[str | None, ...]]
 
 

@@ -49,6 +49,7 @@ def refused(source: Source, *read: InputColumn) -> tuple[str, str]:
     return complaint.code, complaint.message
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("folder", "text"),
     [

@@ -63,7 +63,7 @@ SHAPES: list[Any] = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -142,7 +142,7 @@ def curve_of_range(axis: CurveAxis, place: int) -> np.ndarray:
     return law / (width * math.sqrt(2 * math.pi))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("shape", [{"bandwidth": 4}, {}, {"bandwidth": Fraction(1, 5)}], ids=str)
 @pytest.mark.parametrize("column", ["x", "w"])
