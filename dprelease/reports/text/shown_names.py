@@ -170,7 +170,10 @@ def _measure_bin(low: str, high: str) -> tuple[str, object]:
     try:
         return "", Fraction(high) - Fraction(low)
     except ValueError:
-        pass
+        return _measure_span(low, high)
+
+
+def _measure_span(low: str, high: str) -> tuple[str, object]:
     try:
         first, last = datetime.fromisoformat(low), datetime.fromisoformat(high)
     except ValueError:  # a label of other values, or no file of ours
