@@ -55,6 +55,7 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.read_names: "list of texts",
     fields.read_sets: "list of lists of texts",
     fields.read_ways: "whole number from 1, or list from 0",
+    fields.read_weighed_alike: "`tables` or `cells`",
     fields.read_scalars: "list of values",
     fields.read_scalar: "value",
 }

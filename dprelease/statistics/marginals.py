@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dprelease.statistics.count import Count
-from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES, SETS_OF_COLUMNS, WAYS, OwnKey
+from dprelease.statistics.shared.spec_keys import (
+    COLUMNS_OF_TABLES,
+    SETS_OF_COLUMNS,
+    WAYS,
+    WEIGHED_ALIKE,
+    OwnKey,
+)
 from dprelease.statistics.shared.statistic import SpecKeys
 
 ATTRIBUTES = OwnKey(
@@ -21,12 +27,20 @@ TABLE_WAYS = OwnKey(
     "`[2]` for those of two",
     example="write the number of columns of a table, such as ways = 2",
 )
+WEIGH = OwnKey(
+    "weigh",
+    WEIGHED_ALIKE,
+    "what of marginals shares the weight evenly: tables, or the cells of all of them",
+    '"tables"',
+)
 
 
 class Marginals(Count):
     """Counts in one table for each set of columns; the planner sees these counts."""
 
     name = "marginals"
-    keys = SpecKeys(tables_of="count", needs=(ATTRIBUTES,), may=(COLUMNS_OF_TABLES, TABLE_WAYS))
+    keys = SpecKeys(
+        tables_of="count", needs=(ATTRIBUTES,), may=(COLUMNS_OF_TABLES, TABLE_WAYS, WEIGH)
+    )
     selects_keys = False
     what_weighted = ""

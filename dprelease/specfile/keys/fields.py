@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dprelease.specfile.complaints.complaint_wording import show
-from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
 from dprelease.specfile.keys.number_texts import PLACES, read_exact
 from dprelease.specfile.keys.section_reader import (
     Finding,
@@ -192,6 +192,16 @@ def _read_way(value: object) -> int:
         hint = "ways = 2 makes all tables of one and of two columns, ways = [2] those of two"
         raise Refused(f"{show(value)} is not a number of columns", hint, "E233")
     return value
+
+
+WEIGHED_ALIKE = ("tables", "cells")
+
+
+def read_weighed_alike(value: object) -> str:
+    """Read what matters alike."""
+    if isinstance(value, str) and value in WEIGHED_ALIKE:
+        return value
+    raise build_word_refusal(value, "weigh", WEIGHED_ALIKE)
 
 
 def read_scalars(value: object) -> tuple[object, ...]:

@@ -87,6 +87,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
             {"type": "array", "items": _WAY, "minItems": 1, "uniqueItems": True},
         ]
     },
+    fields.read_weighed_alike: {"enum": list(fields.WEIGHED_ALIKE)},
     fields.read_scalars: {"type": "array", "items": _VALUE},
     fields.read_scalar: _VALUE,
     number_texts.read_exact: _NUMBER,

@@ -13,6 +13,7 @@ from dprelease.specfile.keys.fields import (
     read_sets,
     read_text,
     read_ways,
+    read_weighed_alike,
 )
 from dprelease.specfile.keys.number_texts import (
     display_step,
@@ -42,6 +43,7 @@ READERS: Mapping[Kind[Any], Callable[[object], object]] = {
     kinds.COLUMNS: read_names,
     kinds.SETS_OF_COLUMNS: read_sets,
     kinds.WAYS: read_ways,
+    kinds.WEIGHED_ALIKE: read_weighed_alike,
     kinds.PART_OF_RATIO: read_half,
 }
 """How a value of each kind is read."""

@@ -30,6 +30,7 @@ VALUES = Kind[tuple[object, ...]]()
 COLUMNS = Kind[tuple[str, ...]]()
 SETS_OF_COLUMNS = Kind[tuple[tuple[str, ...], ...]]()
 WAYS = Kind[tuple[int, ...]]()
+WEIGHED_ALIKE = Kind[str]()
 PART_OF_RATIO = Kind[object]()
 
 

@@ -23,6 +23,7 @@ from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.query_tables import Half
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.count import LEVELS
+from dprelease.statistics.marginals import WEIGH
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey
 from dprelease.statistics.shared.statistic import SpecKeys
 from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
@@ -99,7 +100,8 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         survey_weight=read_weight(query, details, column),
         **details._asdict(),
     )
-    return (resolved,) if several is None else build_counts(resolved, several)
+    by_cells = part.value(WEIGH) == "cells"
+    return (resolved,) if several is None else build_counts(resolved, several, by_cells=by_cells)
 
 
 def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Column | None:

@@ -1,7 +1,8 @@
 """Queries that make several tables: marginals, counts by levels, and quality.
 
 Each becomes one count for each table. What the spec states of it holds for all tables together:
-its budget and its weight are divided evenly. An accuracy holds in every table.
+its budget and its weight are divided evenly, or the weight by the numbers of cells. An accuracy
+holds in every table.
 """
 
 from __future__ import annotations
@@ -75,11 +76,18 @@ def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     return sets
 
 
-def build_counts(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
-    """Make the count of each table of a query, with an even part of its budget and weight."""
+def build_counts(
+    query: Query, sets: Sequence[GroupSet], *, by_cells: bool = False
+) -> tuple[Query, ...]:
+    """Make the count of each table of a query, with an even part of its budget and weight.
+
+    ``by_cells``: a table has as large a part of the weight as it has of all cells.
+    """
 
     def compute_part(amount: Fraction | None) -> Fraction | None:
         return None if amount is None else amount / len(sets)
+
+    sizes = [group_set.cells if by_cells else 1 for group_set in sets]
 
     names = [name_default_table(group_set.groups) for group_set in sets]
     return tuple(
@@ -91,9 +99,9 @@ def build_counts(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
             epsilon=compute_part(query.epsilon),
             delta=compute_part(query.delta),
             rho=compute_part(query.rho),
-            weight=query.weight / len(sets),
+            weight=query.weight * size / sum(sizes),
         )
-        for table, group_set in zip(names, sets, strict=True)
+        for table, group_set, size in zip(names, sets, sizes, strict=True)
     )
 
 
