@@ -161,7 +161,8 @@ class Published:
                     )
                     for term in query.terms
                 )
-                if all(axis.kind in _KINDS for step in steps.values() for axis in step.axes):
+                plain = all(axis.kind in _KINDS for step in steps.values() for axis in step.axes)
+                if plain and not query.is_quotient:
                     queries[query.name] = strategy, terms
         return queries
 

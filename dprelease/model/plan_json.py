@@ -152,6 +152,7 @@ def _describe_term(term: Term) -> Json:
         "row": term.row,
         "factor": str(term.factor),
         "groups": list(term.groups),
+        **({"part": term.part} if term.part else {}),
     }
 
 

@@ -96,7 +96,8 @@ class Reading(StrEnum):
 
     OWN: as the query's statistic reads what it would have released itself. LINEAR: one figure for
     each cell, a combination of its released integers. MOMENTS: a mean, of the three sums of a
-    variance. COMBINED: a count for each cell, a combination of the integers of several steps.
+    variance. COMBINED: the integers that the query's statistic would have released itself are made
+    of those of several steps, and its figures of them.
     """
 
     OWN = "own"
@@ -111,9 +112,10 @@ class Read(Struct, frozen=True):
     ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
-    left out where it can't be told from 0 (see ``intervals.screened_counts``). COMBINED: the
-    figure is the sum of ``terms``, published with so many ``decimals``; ``step`` is the first
-    one's, and there are no ``rows``.
+    left out where it can't be told from 0 (see ``intervals.screened_counts``). COMBINED: each
+    part of a figure is the sum of its ``terms``; ``factors @`` the parts is the figure, published
+    with so many ``decimals``, or of a share that of a half; without factors the part is the figure.
+    ``step`` is the first term's, and there are no ``rows``.
     """
 
     query: Query

@@ -56,6 +56,9 @@ CENTRED = AxisMatrix(AxisKind.CENTRED)
 class Term(Struct, frozen=True):
     """Summand of a figure: ``factor`` times its released integer ``row``.
 
+    ``part``: which of the integers that the figure's statistic would release by itself it is a
+    summand of; a count or sum has one, a mean or share has two.
+
     ``groups`` are places of the step's groups: there its cells are those with the labels of the
     figure's cell; over all other groups of the step its cells are added up. A group of the step is
     one of the figure where it is that group, completed (``Group.completed``); what else the figure
@@ -68,6 +71,7 @@ class Term(Struct, frozen=True):
     factor: Fraction
     row: int = 0
     groups: tuple[int, ...] = ()
+    part: int = 0
 
 
 class Strategy(Struct, frozen=True):

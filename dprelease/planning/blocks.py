@@ -1,8 +1,9 @@
-"""Which counts can be planned together: those over the same rows, and conditions on these.
+"""Which queries can be planned together: counts over the same rows, and features of these.
 
-A block holds counts over the rows that pass one filter, each with its groups, and counts over these
-rows that meet a condition besides. Groups are completed, so that every table adds up to the same
-total, whatever its own labels leave out.
+A block holds counts over the rows that pass one filter, each with its groups, and figures that are
+made of a feature of these rows and of their number: counts of those that meet a condition besides,
+shares, sums and means. Groups are completed, so that every table adds up to the same total,
+whatever its own labels leave out.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from functools import cached_property
 from math import prod
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.model import Expression, Group, Query
 from dprelease.planning.budgets import Demand, add_up_demand
+from dprelease.planning.features import find_feature
+from dprelease.planning.figure_errors import name_aspects
 from dprelease.planning.steps import Draft
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -26,21 +30,49 @@ MOST_JOINED = 10**6
 
 
 class Block(Struct, frozen=True, dict=True):
-    """Counts that may be planned together, each a draft of one integer for each cell.
+    """Queries that may be planned together, each a draft.
 
-    ``tables`` count rows that pass ``where`` by their groups, perhaps none; ``conditions`` count
-    those that meet another filter, in the cells of ``groups``, which all of them have.
+    ``tables`` count rows that pass ``where`` by their groups, perhaps none; ``others`` are made of
+    a feature of these rows, in the cells of their groups.
     """
 
     where: Expression | None
     tables: tuple[Draft, ...]
-    conditions: tuple[Draft, ...] = ()
-    groups: tuple[Group, ...] = ()
+    others: tuple[Draft, ...] = ()
 
     @cached_property
     def drafts(self) -> tuple[Draft, ...]:
-        """The tables and the conditions."""
-        return (*self.tables, *self.conditions)
+        """The tables and the others."""
+        return (*self.tables, *self.others)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups of all others, where these are the same."""
+        return self.others[0].query.groups if self.others else ()
+
+    def drop_others(self, errors: Sequence[str]) -> Block | None:
+        """Leave out others of which one of these errors is, with all of the same feature.
+
+        Args:
+            errors: Names of what errs too much, as ``name_aspects`` gives them.
+
+        Returns:
+            The rest of the block; None if nothing is left out, or all but one.
+        """
+        features = {
+            find_feature(draft.query)
+            for draft in self.others
+            if not get_statistic(draft.query.statistic).combines
+            and not {*errors}.isdisjoint(name_aspects(draft.query))
+        }
+        totals = {feature.total for feature in features if feature is not None}
+        others = tuple(
+            draft
+            for draft in self.others
+            if (feature := find_feature(draft.query)) is None or feature.total not in totals
+        )
+        rest = replace(self, others=others)
+        return rest if totals and len(rest.drafts) > 1 else None
 
     @cached_property
     def first_query(self) -> Query:
@@ -64,40 +96,46 @@ def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(group.complete() for group in groups)
 
 
-def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
-    """Gather the drafts that may be planned together for one budget.
+def build_blocks(drafts: Sequence[Draft], *, of_counts: bool = False) -> list[Block]:
+    """Gather the drafts that may be planned together for one budget; ``of_counts`` counts alone.
 
     Tables over the same rows are one block. If a filter has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
     their cells. Rows of people that are counted by several filters are not the same rows.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
+    measured = [] if of_counts else list(filter(is_of_feature, drafts))
     # Float sums depend on the order of terms, so it must not depend on the order in the spec.
     counts.sort(key=_canonicalize)
+    measured.sort(key=_canonicalize)
     tables: dict[tuple[Expression | None, str], list[Draft]] = {}
-    conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
+    others: dict[_Rows, list[Draft]] = {}
     groups_of: dict[Expression | None, set[tuple[Group, ...]]] = {}
     filters_of: dict[tuple[Group, ...], set[Expression | None]] = {}
     for query in (draft.query for draft in counts):
         groups_of.setdefault(query.where, set()).add(query.groups)
         filters_of.setdefault(query.groups, set()).add(query.where)
+    rows_measured = {_find_rows(draft) for draft in measured}
     for draft in counts:
         query = draft.query
         tables_alike, siblings = groups_of[query.where], filters_of[query.groups]
-        if query.where is None or not _is_condition(draft, tables_alike, siblings):
+        needed = query.where is None or _find_rows(draft) in rows_measured
+        if needed or not _is_condition(draft, tables_alike, siblings):
             tables.setdefault((query.where, query.mechanism), []).append(draft)
         else:
-            conditions.setdefault((query.groups, query.mechanism), []).append(draft)
+            others.setdefault((query.groups, None, query.mechanism), []).append(draft)
+    for draft in measured:
+        others.setdefault(_find_rows(draft), []).append(draft)
     blocks = []
-    for (groups, mechanism), members in conditions.items():
-        tables.setdefault((None, mechanism), [])
+    for (groups, where, mechanism), members in others.items():
+        tables.setdefault((where, mechanism), [])
         if groups:
-            whole = [d for d in tables[None, mechanism] if d.query.groups == groups]
-            tables[None, mechanism] = [d for d in tables[None, mechanism] if d not in whole]
-            blocks.append(Block(None, tuple(whole), tuple(members), groups))
-    for (where, mechanism), members in tables.items():
-        free = conditions.get(((), mechanism), []) if where is None else []
-        blocks.append(Block(where, tuple(members), tuple(free)))
+            whole = [d for d in tables[where, mechanism] if d.query.groups == groups]
+            tables[where, mechanism] = [d for d in tables[where, mechanism] if d not in whole]
+            blocks.append(Block(where, tuple(whole), tuple(members)))
+    for (where, mechanism), tables_alone in tables.items():
+        free = others.get(((), where, mechanism), [])
+        blocks.append(Block(where, tuple(tables_alone), tuple(free)))
     families: dict[tuple[str, Expression | None, str], list[Draft]] = {}
     for draft in sorted(drafts, key=_canonicalize):
         if _is_plain_count(draft) and _name_family(draft):
@@ -109,10 +147,21 @@ def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
     return sorted((block for block in blocks if len(block.drafts) > 1), key=_order)
 
 
-def _canonicalize(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
+_Rows = tuple[tuple[Group, ...], Expression | None, str]
+"""Groups, filter and mechanism of figures of the same rows."""
+
+
+def _find_rows(draft: Draft) -> _Rows:
+    return draft.query.groups, draft.query.where, draft.query.mechanism
+
+
+def _canonicalize(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str, str]:
     query = draft.query
     where = query.where.text if query.where is not None else ""
-    return [(group.column, group.labels) for group in query.groups], where, query.statistic
+    of = query.column.name if query.column is not None else ""
+    if query.numerator is not None and query.numerator.where is not None:
+        of = query.numerator.where.text
+    return [(group.column, group.labels) for group in query.groups], where, query.statistic, of
 
 
 def _order(block: Block) -> tuple[str, list[str], str]:
@@ -141,13 +190,35 @@ def _name_family(draft: Draft) -> str:
 
 def _is_plain_count(draft: Draft) -> bool:
     """Check if it counts records by public keys, paid from the total or its block's budget."""
-    query, limits = draft.query, draft.neighbours.contribution
     return (
-        get_statistic(query.statistic).combines
-        and query.survey_weight is None
+        get_statistic(draft.query.statistic).combines
         and draft.demand.kind in {"weight", "epsilon", "rho"}
         and (draft.demand.kind == "weight" or _name_family(draft) != "")
         and draft.released.transform == ((1,),)
+        and _is_added_up(draft)
+    )
+
+
+def is_of_feature(draft: Draft) -> bool:
+    """Check if it is made of a feature of records by public keys, paid from the total."""
+    query = draft.query
+    feature = find_feature(query)
+    return (
+        feature is not None
+        and feature.width > 0
+        and not get_statistic(query.statistic).combines
+        and draft.demand.kind == "weight"
+        and not query.is_one_of_several
+        # A share of filtered rows would be of two filters, one of which certify could not bound.
+        and (query.where is None or query.numerator is None)
+        and _is_added_up(draft)
+    )
+
+
+def _is_added_up(draft: Draft) -> bool:
+    query, limits = draft.query, draft.neighbours.contribution
+    return (
+        query.survey_weight is None
         and not draft.released.axes
         and not (draft.selects or query.private or query.axis)
         # As many rows of a unit are kept, whatever cells they are in.

@@ -6,17 +6,18 @@ In floats, and by continuous laws: nothing rests on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.mechanisms.mechanism_registry import get_law
-from dprelease.model import AxisMatrix, Group, Read, Reading, Term
+from dprelease.model import AxisMatrix, Group, Query, Read, Reading, Term
 from dprelease.planning.steps import Choices, Draft
 from dprelease.postprocess.intervals.figure_terms import (
     build_polynomial,
     group_by_integer,
     list_entering,
+    weigh_terms,
 )
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -24,27 +25,47 @@ Errors = Mapping[str, float]
 """Variances by name of what has them, or what stands for these: 0 without noise."""
 
 
+def name_aspects(query: Query) -> list[str]:
+    """Name all that is to err little of a query's figures, the figure itself as the query."""
+    others = get_statistic(query.statistic).list_aspects(query)[1:]
+    return [query.name, *(f"{query.name} #{place}" for place in range(1, len(others) + 1))]
+
+
 def compute_errors(drafts: Sequence[Draft], noise: Errors) -> Errors:
     """Compute the error of every figure; ``noise`` is the error of one integer of each draft.
 
     Figures that are not linear in the integers have the error of these: they are compared where
-    the same integers are released.
+    the same integers are released. Of a share each aspect has an error (``name_aspects``).
     """
     by_name = {draft.name: draft for draft in drafts}
     return {
-        read.query.name: sum(amount * noise[name] for name, amount in _list_amounts(read, by_name))
+        aspect: sum(amount * noise[name] for name, amount in amounts)
         for draft in drafts
         for read in draft.reads
+        for aspect, amounts in zip(
+            name_aspects(read.query), _iter_amounts(read, by_name), strict=True
+        )
     }
 
 
-def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
-    """List how often the error of an integer of each step enters the figure."""
+def _iter_amounts(read: Read, drafts: Mapping[str, Draft]) -> Iterator[list[tuple[str, float]]]:
+    """Give for each aspect how often the error of an integer of each step enters it."""
+    aspects = get_statistic(read.query.statistic).list_aspects(read.query)
     if read.reading is Reading.COMBINED:
-        return [
-            (name, spread(drafts[name].query.groups, drafts[name].released.axes, terms))
-            for (name, _), terms in group_by_integer(read.terms).items()
-        ]
+        for factors in aspects:
+            terms = weigh_terms(read.terms, factors)
+            yield [
+                (name, spread(drafts[name].query.groups, drafts[name].released.axes, members))
+                for (name, _), members in group_by_integer(terms).items()
+            ]
+    elif read.reading is Reading.OWN and aspects:
+        for factors in aspects:
+            yield [(read.step, float(sum(factor**2 for factor in factors)))]
+    else:
+        yield from [_list_amounts(read, drafts)] * max(1, len(aspects))
+
+
+def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
     if read.reading is Reading.LINEAR:
         groups = drafts[read.step].query.groups
         cells = prod(len(groups[place].labels) for place in read.merged)

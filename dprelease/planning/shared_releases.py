@@ -66,11 +66,14 @@ def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
     return add_up_counts(release, drafts, alone)
 
 
-def build_unmerged_drafts(release: Release) -> list[Draft]:
-    """Gather the drafts before counts are added up from finer ones."""
-    return _join_column_statistics(
-        _share_equal_queries(release, read_neighbours(release)), _is_pure(release)
-    )
+def build_unshared_drafts(release: Release) -> list[Draft]:
+    """Gather the drafts before any is read from another's release; equal queries are one."""
+    return _share_equal_queries(release, read_neighbours(release))
+
+
+def join_column_statistics(release: Release, drafts: Sequence[Draft]) -> list[Draft]:
+    """Join the statistics of each column; counts are not added up from finer ones yet."""
+    return _join_column_statistics(drafts, _is_pure(release))
 
 
 def add_up_counts(

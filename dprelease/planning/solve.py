@@ -13,6 +13,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import AxisKind, Loss, Reading, Release
+from dprelease.planning.blocks import is_of_feature
 from dprelease.planning.budget_split import (
     FactorSearch,
     Mix,
@@ -31,9 +32,14 @@ from dprelease.planning.demanded_noise import (
 )
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
 from dprelease.planning.selecting_means import has_lower_thresholds, select_by_means
-from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
+from dprelease.planning.shared_releases import (
+    add_up_counts,
+    build_drafts,
+    build_unshared_drafts,
+    join_column_statistics,
+)
 from dprelease.planning.steps import Choices, Draft, iter_alternatives
-from dprelease.planning.strategy_choice import WORTH, plan_together
+from dprelease.planning.strategy_choice import WORTH, Scope, plan_together
 from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
@@ -107,14 +113,18 @@ def choose_best_solution(
     ``as_version_02``: only by strategies that version 0.2 had, compared as it did.
     Raises Failure or ValueError if no attempt succeeds.
     """
-    bases = build_unmerged_drafts(release)
-    drafts = add_up_counts(release, bases)
+    unshared = build_unshared_drafts(release)
+    joined = join_column_statistics(release, unshared)
+    drafts = add_up_counts(release, joined)
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         solution = solve(release, drafts, total)
         if not jointly:
             return solution
-        solution = _try_strategies(release, bases, solution, total, as_version_02=as_version_02)
+        if as_version_02:
+            solution = _try_strategies(release, joined, solution, total, Scope.AS_VERSION_02)
+        else:
+            solution = _try_all_strategies(release, unshared, joined, solution, total)
         solution = _try_alternatives(release, solution, total, as_version_02=as_version_02)
         return solution if as_version_02 else _try_selecting_means(release, solution, total)
     separate_drafts = build_drafts(release, join_targets=False)
@@ -187,17 +197,35 @@ def _try_drafts(
     return solution
 
 
+def _try_all_strategies(
+    release: Release,
+    unshared: Sequence[Draft],
+    joined: Sequence[Draft],
+    solution: Solution,
+    total: Total,
+) -> Solution:
+    """Plan counts together, and then queries of all statistics if no figure errs more by it."""
+    of_counts = _try_strategies(release, joined, solution, total, Scope.COUNTS)
+    if not any(map(is_of_feature, unshared)):
+        return of_counts
+    together = _try_strategies(release, unshared, of_counts, total, Scope.ALL)
+    if together is of_counts:
+        return of_counts
+    before = solution.compute_errors()
+    alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in together.alone}
+    return replace(together, alone=alone)
+
+
 def _try_strategies(
     release: Release,
     bases: Sequence[Draft],
     solution: Solution,
     total: Total,
-    *,
-    as_version_02: bool,
+    scope: Scope,
 ) -> Solution:
-    """Plan counts together where no figure errs more by it.
+    """Plan queries together where no figure errs more by it.
 
-    ``bases`` are the drafts before any is added up from another.
+    ``bases`` are the drafts before any is read from another's release, or any count added up.
     """
     before = solution.compute_errors()
     # Weigh pieces for losses like those of the solution, concentrated or pure; if that does not
@@ -209,7 +237,7 @@ def _try_strategies(
             bases,
             solution.drafts,
             concentrated=concentrated,
-            as_version_02=as_version_02,
+            scope=scope,
         )
         if drafts is None:
             continue

@@ -11,7 +11,7 @@ Sets of tables, with n_i the labels of axis i:
 * *Plain*: some tables as they are: those of the spec, those of them that lie in no other, or a few
   into which they are joined. Every figure is the best estimate from all of them (``Estimates``).
 
-Conditions: twice the count less the total for each, and the total.
+Features (``features``): their integers, and the number of all records.
 
 *Estimates.* A table over the groups A is a sum of components, one for each set B of its groups:
 what is left of the table over B after centring it along each axis, spread evenly over the cells
@@ -30,7 +30,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import chain, combinations, pairwise
 from math import prod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +48,16 @@ from dprelease.model import (
     Term,
 )
 from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, complete_groups
+from dprelease.planning.features import (
+    Feature,
+    Mix,
+    add_up_mixes,
+    collect_features,
+    define_feature_release,
+    find_feature,
+    mix_parts,
+)
+from dprelease.planning.steps import Draft
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.shared.statistic import Neighbours, Released
 from dprelease.statistics.statistic_registry import get_statistic
@@ -75,20 +85,24 @@ Amounts = Mapping[Axes, Mapping[int, float]]
 
 
 class Piece(Struct, frozen=True):
-    """The cells of some groups mixed along axes, or conditions in these cells, released at once.
+    """The cells of some groups mixed along axes, or features in these cells, released at once.
 
-    Without ``axes`` the cells are released as they are. ``conditions`` are places in the block's.
+    Without ``axes`` the cells are released as they are.
     """
 
     groups: tuple[Group, ...]
     axes: tuple[AxisMatrix, ...] = ()
-    conditions: tuple[int, ...] = ()
+    features: tuple[Feature, ...] = ()
 
     @property
     def title(self) -> str:
-        """Return its groups or conditions in a few words."""
+        """Return its groups or features in a few words."""
         group_names = " x ".join(group.column for group in self.groups) or "total"
-        return f"conditions in {group_names}" if self.conditions else group_names
+        if not self.features:
+            return group_names
+        quantities = {feature.total.quantity for feature in self.features}
+        columns = sorted({quantity.column for quantity in quantities if quantity is not None})
+        return f"{' + '.join(columns) or 'conditions'} in {group_names}"
 
 
 class Reading(Protocol):
@@ -196,48 +210,69 @@ def _iter_subsets(axes: Iterable[int]) -> Iterator[Axes]:
     return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
 
 
-class Candidate(Struct, frozen=True):
-    """Pieces, those of conditions last, and how the figures of a block are read from them.
+class Figure(NamedTuple):
+    """What is made of a feature: a mix for each part, and for what is to err little.
 
-    ``tables``: the groups of each of the block's tables, in order; ``total``: of the table that
-    conditions are read with.
+    ``total``: the groups of its cells.
+    """
+
+    total: Axes
+    parts: tuple[Mix, ...]
+    aspects: tuple[Mix, ...]
+
+
+class Candidate(Struct, frozen=True):
+    """Pieces, those of features last, and how the figures of a block are read from them.
+
+    ``tables``: the groups of each of the block's tables, in order; ``figures``: of its others;
+    ``rows``: of each feature the piece and the first of its integers there.
     """
 
     pieces: tuple[Piece, ...]
     reading: Reading
     tables: tuple[Axes, ...]
-    total: Axes
+    figures: tuple[Figure, ...] = ()
+    rows: tuple[tuple[int, int], ...] = ()
 
     def build_terms(self, variances: Sequence[float]) -> list[list[Term]]:
         """Build the terms of the figures of each draft of the block, in order."""
-        figures = self.reading.build_figures(variances)
-        terms = [list(figures[axes]) for axes in self.tables]
-        for number, row in self._list_own():
-            groups = tuple(range(len(self.pieces[number].groups)))
-            halved = (replace(term, factor=term.factor / 2) for term in figures[self.total])
-            terms.append([Term(str(number), _HALF, row, groups), *halved])
+        counts = self.reading.build_figures(variances)
+        terms = [list(counts[axes]) for axes in self.tables]
+        terms += [
+            [
+                term
+                for part, mix in enumerate(figure.parts)
+                for term in self._iter_terms(mix, counts[figure.total], part)
+            ]
+            for figure in self.figures
+        ]
         return terms
 
-    def compute_amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
-        """Compute how much of the noise of each piece is in each draft's figures, in order."""
+    def _iter_terms(self, mix: Mix, counts: Sequence[Term], part: int) -> Iterator[Term]:
+        """Give the terms of one part of a figure: its feature's, and those of all records."""
+        number, row = self.rows[mix.feature]
+        groups = tuple(range(len(self.pieces[number].groups)))
+        for place, factor in enumerate((mix.centred, mix.missing)):
+            if factor:
+                yield Term(str(number), factor, row + place, groups, part)
+        if mix.records:
+            for term in counts:
+                yield replace(term, factor=term.factor * mix.records, part=part)
+
+    def compute_amounts(self, variances: Sequence[float]) -> list[list[dict[int, float]]]:
+        """Compute how much of the noise of each piece is in what is to err little of each draft."""
         amounts = self.reading.compute_amounts(variances)
-        axis_amounts = [dict(amounts[axes]) for axes in self.tables]
-        for number, _ in self._list_own():
-            quarters = {piece: amount / 4 for piece, amount in amounts[self.total].items()}
-            axis_amounts.append({number: 0.25, **quarters})
-        return axis_amounts
-
-    def _list_own(self) -> list[tuple[int, int]]:
-        """List the piece of each condition, in order, and its place in the piece."""
-        own = {
-            place: (number, row)
-            for number, piece in enumerate(self.pieces)
-            for row, place in enumerate(piece.conditions)
-        }
-        return [own[place] for place in sorted(own)]
-
-
-_HALF = Fraction(1, 2)
+        of_drafts = [[dict(amounts[axes])] for axes in self.tables]
+        for figure in self.figures:
+            of_drafts.append([])
+            for mix in figure.aspects:
+                number, _ = self.rows[mix.feature]
+                squared = float(mix.records**2)
+                counts = {
+                    piece: amount * squared for piece, amount in amounts[figure.total].items()
+                }
+                of_drafts[-1].append({number: float(mix.centred**2 + mix.missing**2), **counts})
+        return of_drafts
 
 
 def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
@@ -246,25 +281,66 @@ def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
     Where losses are ``concentrated`` nothing is better than centred pieces.
     """
     sets = [complete_groups(draft.query.groups) for draft in block.tables]
-    whole = complete_groups(block.groups)
+    wholes = [complete_groups(draft.query.groups) for draft in block.others]
     order = sorted(
-        {*whole, *(group for groups in sets for group in groups)},
+        {group for groups in (*wholes, *sets) for group in groups},
         key=lambda group: (group.column, group.labels),
     )
     places = {group: place for place, group in enumerate(order)}
-    tables = tuple(Axes(places[group] for group in groups) for groups in sets)
-    total = Axes(places[group] for group in whole)
-    targets = sorted({*tables, *([total] if block.conditions else [])}, key=sorted)
-    by_weight: dict[Fraction, list[int]] = {}
-    for place, draft in enumerate(block.conditions):
-        by_weight.setdefault(draft.demand.weight, []).append(place)
-    conditions = [
-        Piece(whole, conditions=part)
-        for members in by_weight.values()
-        for part in _split_places(members, MOST_CONDITIONS)
-    ]
+    tables, totals = (
+        tuple(Axes(places[group] for group in groups) for groups in each) for each in (sets, wholes)
+    )
+    targets = sorted({*tables, *totals}, key=sorted)
+    features, figures = _gather_features(block, wholes, totals)
     for pieces, reading in _iter_readings(targets, order, concentrated=concentrated):
-        yield Candidate((*pieces, *conditions), reading, tables, total)
+        whole, rows = [*pieces], {}
+        for groups, members in features:
+            for part in _split_places(range(len(members)), MOST_CONDITIONS):
+                first = 0
+                for place in part:
+                    rows[members[place]] = len(whole), first
+                    first += members[place][1].rows
+                whole.append(Piece(groups, features=tuple(members[place][1] for place in part)))
+        ordered = [rows[key] for key in sorted(rows, key=lambda key: key[0])]
+        yield Candidate(tuple(whole), reading, tables, figures, tuple(ordered))
+
+
+_Member = tuple[int, Feature]
+"""The number of a feature in its block, and the feature."""
+
+
+def _gather_features(
+    block: Block, wholes: Sequence[tuple[Group, ...]], totals: Sequence[Axes]
+) -> tuple[list[tuple[tuple[Group, ...], list[_Member]]], tuple[Figure, ...]]:
+    """Gather the features of a block that are released at once, and what is made of them."""
+    by_cells: dict[tuple[Group, ...], list[Draft]] = {}
+    for groups, draft in zip(wholes, block.others, strict=True):
+        by_cells.setdefault(groups, []).append(draft)
+    figures: dict[str, Figure] = {}
+    total_of = dict(zip(wholes, totals, strict=True))
+    pieces: dict[tuple[tuple[Group, ...], Fraction, int], list[_Member]] = {}
+    first = 0
+    for groups, drafts in by_cells.items():
+        features = collect_features([draft.query for draft in drafts])
+        place_of = {feature.total: place for place, feature in enumerate(features)}
+        weights = [Fraction(0)] * len(features)
+        for draft in drafts:
+            own = find_feature(draft.query)
+            if own is None:
+                raise ValueError("the others of a block have a feature")
+            place = place_of[own.total]
+            weights[place] += draft.demand.weight
+            parts = mix_parts(draft.query, features[place], first + place, block.where)
+            aspects = get_statistic(draft.query.statistic).list_aspects(draft.query)
+            figures[draft.name] = Figure(
+                total_of[groups], parts, tuple(add_up_mixes(parts, factors) for factors in aspects)
+            )
+        for place, (feature, weight) in enumerate(zip(features, weights, strict=True)):
+            alike = pieces.setdefault((groups, weight, feature.width), [])
+            alike.append((first + place, feature))
+        first += len(features)
+    released = [(groups, members) for (groups, _, _), members in pieces.items()]
+    return released, tuple(figures[draft.name] for draft in block.others)
 
 
 def _split_places(places: Sequence[int], limit: int) -> list[tuple[int, ...]]:
@@ -409,15 +485,9 @@ def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
 
 def define_piece_release(block: Block, piece: Piece) -> Released:
     """Define what a piece releases, as a step states it."""
-    records = Measure(MeasureKind.RECORDS, None, block.where)
-    if not piece.conditions:
-        return Released((records,), axes=piece.axes)
-    filters = [block.conditions[place].query.where for place in piece.conditions]
-    counted = [Measure(MeasureKind.RECORDS, None, condition) for condition in filters]
-    number = len(counted)
-    zeros = (0,) * (number - 1)
-    transform = tuple((*zeros[:row], 2, *zeros[row:], -1) for row in range(number))
-    return Released((*counted, records), transform, (Fraction(1),) * number)
+    if piece.features:
+        return define_feature_release(piece.features, block.where)
+    return Released((Measure(MeasureKind.RECORDS, None, block.where),), axes=piece.axes)
 
 
 def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
@@ -425,9 +495,13 @@ def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Se
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     sizes = [len(group.labels) for group in piece.groups]
     contribution = neighbours.contribution
-    if piece.conditions:
-        return strategy_sensitivity.bound_condition_change(
-            contribution, len(piece.conditions), prod(sizes), replaced=replaced
+    if piece.features:
+        return strategy_sensitivity.bound_feature_change(
+            contribution,
+            [feature.width for feature in piece.features],
+            sum(feature.rows for feature in piece.features) * prod(sizes),
+            replaced=replaced,
+            conditions=all(feature.total.quantity is None for feature in piece.features),
         )
     if piece.axes:
         return strategy_sensitivity.bound_mixed_change(

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from fractions import Fraction
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.model import Expression, Read, Reading, Release, Sensitivity
+from dprelease.model import Expression, MeasureKind, Read, Reading, Release, Sensitivity
 from dprelease.planning.blocks import Block, build_blocks
 from dprelease.planning.budgets import Demand, compute_root
-from dprelease.planning.figure_errors import Errors, compute_errors, estimate_errors
-from dprelease.planning.shared_releases import add_up_counts
+from dprelease.planning.figure_errors import (
+    Errors,
+    compute_errors,
+    estimate_errors,
+    name_aspects,
+)
+from dprelease.planning.shared_releases import add_up_counts, join_column_statistics
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategy_candidates import (
     Candidate,
@@ -27,11 +33,15 @@ from dprelease.planning.strategy_candidates import (
     define_piece_release,
     iter_candidates,
 )
+from dprelease.statistics.statistic_registry import get_statistic
 
 WORTH = 0.995
 """A strategy is taken where the weighted error is no more than this of what it was."""
 
 _ROUNDS = 12
+_DROPS = 5
+"""So often something is left out of a block that would err more by it."""
+
 _CLOSE = 0.9995
 _LEAST = Fraction(1, 10**30)
 """Noise is not weighed to the digit below this part of the largest weight."""
@@ -43,27 +53,44 @@ _SETTLED = 0.02
 _DIGITS = 12
 
 
+class Scope(Enum):
+    """What may be planned together: counts, as version 0.2 did, or as now; or all that can be."""
+
+    AS_VERSION_02 = "counts, without what is hardly used"
+    COUNTS = "counts"
+    ALL = "figures of features too"
+
+
 def plan_together(
     release: Release,
     bases: Sequence[Draft],
     drafts: Sequence[Draft],
     *,
     concentrated: bool,
-    as_version_02: bool,
+    scope: Scope,
 ) -> list[Draft] | None:
-    """Plan blocks of counts together where that pays; None if it pays nowhere.
+    """Plan blocks of queries together where that pays; None if it pays nowhere.
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
-    compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
-    compose by rho, or about so. ``as_version_02``: leave out strategies with pieces that are hardly
-    used, as version 0.2 did.
+    compared; ``bases`` are the same before any is read from another. ``concentrated``: losses
+    compose by rho, or about so. ``scope``: what may be planned together.
     """
-    blocks = build_blocks(bases)
+    # Errors of what is read from three sums compare with nothing else.
+    squared = {
+        read.query.name
+        for draft in drafts
+        if scope is Scope.ALL
+        and len(draft.reads) > 1
+        and any(measure.kind is MeasureKind.SQUARES for measure in draft.released.measures)
+        for read in draft.reads
+    }
+    blocks = build_blocks(
+        [draft for draft in bases if draft.name not in squared], of_counts=scope is not Scope.ALL
+    )
     if not blocks:
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
-    least = _LEAST_IN_02 if as_version_02 else _LEAST
-    search = _Search(release, drafts, today, concentrated, least)
+    search = _Search(release, drafts, today, concentrated, scope)
     chosen_drafts: list[Draft] = []
     best: list[Draft] | None = None
     threshold = WORTH * search.weigh_errors(search.today)
@@ -72,21 +99,26 @@ def plan_together(
         people = block.drafts[0].neighbours.people
         if people and (block.where in filters or not block.is_small):
             continue  # all that counts the same rows of people is asked for in one table
-        inside = {draft.name for draft in block.drafts}
-        rest = [draft for draft in bases if draft.name not in inside]
-        options = [
-            option
-            for candidate in iter_candidates(block, concentrated=concentrated)
-            if (option := search.adjust_weights(block, candidate, number, rest, chosen_drafts))
-            is not None
-        ]
-        if not options:
-            continue
-        error, pieces = min(options, key=lambda option: option[0])
-        if error <= threshold:
-            bases, chosen_drafts, threshold = rest, [*chosen_drafts, *pieces], WORTH * error
-            filters.add(block.where)
-            best = search.complete_drafts(rest, chosen_drafts)
+        tried: Block | None = block
+        for _ in range(_DROPS):
+            if tried is None:
+                break
+            inside = {draft.name for draft in tried.drafts}
+            rest = [draft for draft in bases if draft.name not in inside]
+            outcomes = [
+                search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
+                for candidate in iter_candidates(tried, concentrated=concentrated)
+            ]
+            options = [outcome for outcome in outcomes if not isinstance(outcome, str)]
+            if options:
+                error, pieces = min(options, key=lambda option: option[0])
+                if error <= threshold:
+                    bases, chosen_drafts, threshold = rest, [*chosen_drafts, *pieces], WORTH * error
+                    filters.add(block.where)
+                    best = search.complete_drafts(rest, chosen_drafts)
+                break
+            # What errs more in every way, with all that is made of its column, is left out.
+            tried = tried.drop_others([name for name in outcomes if isinstance(name, str)])
     return best
 
 
@@ -95,19 +127,22 @@ class _Search(Struct, frozen=True):
     drafts: Sequence[Draft]
     today: Errors
     concentrated: bool
-    least: Fraction
+    scope: Scope
 
     def weigh_errors(self, errors: Errors) -> float:
         """Compute the weighted mean of the errors as shares of today's."""
-        weights = {query.name: float(query.weight) for query in self.release.queries}
         today = self.today
+        weights: dict[str, float] = {}
+        for query in self.release.queries:
+            names = name_aspects(query)
+            weights |= dict.fromkeys(names, float(query.weight) / len(names))
         return sum(
             weights[name] * error / today[name] for name, error in errors.items() if today[name]
         ) / sum(weights[name] for name in errors if today[name])
 
     def complete_drafts(self, rest: Sequence[Draft], pieces: Sequence[Draft]) -> list[Draft]:
         """Add the drafts outside of strategies to the pieces, in the order of the spec."""
-        drafts = [*add_up_counts(self.release, rest), *pieces]
+        drafts = [*add_up_counts(self.release, join_column_statistics(self.release, rest)), *pieces]
         return sorted(drafts, key=lambda draft: draft.query.number)
 
     def adjust_weights(
@@ -117,23 +152,29 @@ class _Search(Struct, frozen=True):
         number: int,
         rest: Sequence[Draft],
         others: Sequence[Draft],
-    ) -> tuple[float, list[Draft]] | None:
-        """Find weights of the pieces at which no figure errs more; None if none are found."""
+    ) -> tuple[float, list[Draft]] | str:
+        """Find weights of the pieces at which no figure errs more, or what errs most if not."""
         today, remaining = self.today, self.complete_drafts(rest, others)
-        factors = {draft.name: 1.0 for draft in block.drafts}
+        factors = {name: 1.0 for draft in block.drafts for name in name_aspects(draft.query)}
         variances = [1.0] * len(candidate.pieces)
+        worst = ""
+        least = _LEAST_IN_02 if self.scope is Scope.AS_VERSION_02 else _LEAST
         for attempt in range(_ROUNDS):
             amounts = candidate.compute_amounts(variances)
             pieces = self.build_pieces(block, candidate, number, amounts, factors)
             weights = [piece.demand.weight for piece in pieces if not piece.free]
-            if not weights or min(weights) < self.least * max(weights):
-                return None
+            if not weights or min(weights) < least * max(weights):
+                return worst
             noise = estimate_errors([*remaining, *pieces], concentrated=self.concentrated)
             settled, variances = variances, [noise[piece.name] for piece in pieces]
             errors = dict(compute_errors(remaining, noise))
-            for draft, shares in zip(block.drafts, amounts, strict=True):
-                error = sum(share * variances[place] for place, share in shares.items())
-                errors |= {read.query.name: error for read in draft.reads}
+            for draft, of_aspects in zip(block.drafts, amounts, strict=True):
+                own = [
+                    sum(share * variances[place] for place, share in shares.items())
+                    for shares in of_aspects
+                ]
+                for read in draft.reads:
+                    errors |= zip(name_aspects(read.query), own, strict=True)
             if attempt == 0:
                 continue  # the estimates were for noise of one size
             ratios = {name: errors[name] / today[name] for name in errors if today[name]}
@@ -143,26 +184,35 @@ class _Search(Struct, frozen=True):
             )
             if max(ratios.values()) <= 1 and is_settled:
                 return self.weigh_errors(errors), _attach_reads(block, candidate, variances, pieces)
+            worst = max(factors, key=lambda name: factors[name] * ratios[name])
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
-                return None
+                if self.scope is not Scope.ALL:
+                    return worst
+                # What is left out of the block errs more, and takes from all of it.
+                largest = max(ratios.values())
+                factors = {name: factor / largest**2 for name, factor in factors.items()}
             factors |= {name: factors[name] * ratio**2 * 1.01 for name, ratio in above.items()}
-        return None
+        return worst
 
     def build_pieces(
         self,
         block: Block,
         candidate: Candidate,
         number: int,
-        amounts: Sequence[Mapping[int, float]],
+        amounts: Sequence[Sequence[Mapping[int, float]]],
         factors: Mapping[str, float],
     ) -> list[Draft]:
         """Build drafts of the pieces, each weighted by what its noise does to the figures."""
         matters = [0.0] * len(candidate.pieces)
-        for draft, shares in zip(block.drafts, amounts, strict=True):
-            worth = factors[draft.name] * float(draft.demand.weight) / draft.sensitivity.l1**2
-            for place, share in shares.items():
-                matters[place] += worth * share
+        for draft, of_aspects in zip(block.drafts, amounts, strict=True):
+            aspects = get_statistic(draft.query.statistic).list_aspects(draft.query)
+            names = name_aspects(draft.query)
+            for name, own, shares in zip(names, aspects, of_aspects, strict=True):
+                worth = factors[name] * float(draft.demand.weight) / draft.sensitivity.l1**2
+                worth /= len(names) * float(sum(factor**2 for factor in own))
+                for place, share in shares.items():
+                    matters[place] += worth * share
         neighbours = block.drafts[0].neighbours
         moves = [bound_piece_change(block, piece, neighbours) for piece in candidate.pieces]
         # Rounded, so that equal pieces have equal weights in whatever order floats were added.
@@ -231,8 +281,16 @@ def _attach_reads(
     for draft, terms in zip(block.drafts, candidate.build_terms(variances), strict=True):
         renamed_terms = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)
         first = renamed_terms[0].step
+        factors = get_statistic(draft.query.statistic).list_aspects(draft.query)[0]
         reads.setdefault(first, []).extend(
-            Read(read.query, first, (), Reading.COMBINED, terms=renamed_terms)
+            Read(
+                read.query,
+                first,
+                (),
+                Reading.COMBINED,
+                () if factors == (Fraction(1),) else factors,
+                terms=renamed_terms,
+            )
             for read in draft.reads
         )
     return [replace(piece, reads=tuple(reads.get(piece.name, ()))) for piece in pieces]

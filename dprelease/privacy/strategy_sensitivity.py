@@ -21,9 +21,11 @@ equal ones n(n - 1): <p, q> is smallest, -|p|^2/(n - 1), where the labels differ
 alone, that with the fewest labels. Its L1 norm is at most the sum of both, and for a single CENTRED
 axis 2n, as one entry rises by n and one falls by n.
 
-*Conditions.* Of 2 x - n, with x the records that meet a condition and n all, a record changes each
-by 1 or -1, whether it meets the condition or not (Lebeda, "Better Gaussian Mechanism using
-Correlated Noise", arXiv 2408.06853). One in the place of another moves each by 2 at most.
+*Features.* Of 2 x - n, with x the records that meet a condition and n all, a record changes each by
+1 or -1, whether it meets the condition or not (Lebeda, "Better Gaussian Mechanism using Correlated
+Noise", arXiv 2408.06853). So twice a sum of numbers in [L, U], less (L + U) n, changes by at most
+K = U - L; and where a record without a number changes another integer by K instead, both together
+by no more. One record in the place of another moves each feature by 2 K at most.
 
 *Units of R rows.* The change is a sum of R such vectors, or of R differences: R times as long.
 """
@@ -64,24 +66,34 @@ def bound_mixed_change(
     )
 
 
-def bound_condition_change(
-    contribution: Contribution, conditions: int, cells: int, *, replaced: bool
+def bound_feature_change(
+    contribution: Contribution,
+    widths: Sequence[int],
+    outputs: int,
+    *,
+    replaced: bool,
+    conditions: bool,
 ) -> Sensitivity:
-    """Bound the change of 2 x - n over all conditions and cells together.
+    """Bound the change of all features and cells together.
 
     Args:
         contribution: The limits on a unit's rows.
-        conditions: Number of conditions.
-        cells: Number of cells of the table.
+        widths: The most that a record moves each feature by.
+        outputs: Number of released integers, over all cells.
         replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+        conditions: All features are conditions.
 
     Returns:
         L1 and squared L2 bound of the released integers, with the derivation.
     """
     step = 2 if replaced else 1
-    l1, l2_squared = step * conditions, step**2 * conditions
-    outputs_text = sentence("sensitivity.strategy.halves")
-    return _build_sensitivity(contribution, l1, l2_squared, conditions * cells, outputs_text)
+    l1, l2_squared = step * sum(widths), step**2 * sum(width**2 for width in widths)
+    text = (
+        sentence("sensitivity.strategy.halves")
+        if conditions
+        else sentence("sensitivity.strategy.centred")
+    )
+    return _build_sensitivity(contribution, l1, l2_squared, outputs, text)
 
 
 def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:

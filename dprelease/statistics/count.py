@@ -37,6 +37,7 @@ class Count(Single):
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "words.records"
     combines = True
+    has_feature = True
     compared_with = ("statistics.count.reference", Fraction(1))
     selects_keys = True
     adds_up = True

@@ -28,6 +28,7 @@ class Mean(TwoSums):
     what_weighted = "statistics.mean.what_weighted"
     keys = SpecKeys(column=ColumnUse.NUMBERS)
     sharing = Sharing(lead=2)
+    has_feature = True
     compared_with = ("statistics.mean.reference", None)
     processing = "statistics.mean.processing"
     selects_keys_by_sums = True

@@ -50,6 +50,7 @@ class Proportion(TwoSums):
     what = "statistics.proportion.what_of_known"
     what_weighted = "statistics.proportion.what_of_known_weighted"
     keys = SpecKeys(where_is_numerator=True)
+    has_feature = True
     example_error = "statistics.error.at_records"
     behind = "statistics.proportion.count"
     behind_weighted = "statistics.proportion.count_weighted"

@@ -2,7 +2,7 @@
 
 This is post-processing of noisy integers, so it costs no budget. ``Reading`` says how a query is
 read: as its OWN release; by a LINEAR combination of released integers; as a mean from the MOMENTS
-of a variance; or COMBINED from several steps (``combine_parts``).
+of a variance; or COMBINED from several steps (``combined_figure``).
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ def build_view(read: Read, plan: Plan) -> Step:
         return _build_view(read, plan.step(read))
     steps = [plan.steps_by_name[name] for name in read.steps]
     statistic, query = get_statistic(read.query.statistic), read.query
+    released = statistic.define_release(query)
     return Step(
         query=query,
-        measures=statistic.define_release(query).measures,
-        transform=((1,),),
-        unit=(Fraction(1),),
+        measures=released.measures,
+        transform=released.transform,
+        unit=released.unit,
         sensitivity=statistic.bound_sensitivity(query, read_neighbours(plan.release)),
         noise=combined_figure.approximate_noise(read, plan),
         loss=compute_loss(steps, plan.loss),
@@ -108,6 +109,9 @@ def build_columns(
         The columns as published: value, half-width, flag and what else the statistic has.
     """
     statistic = get_statistic(read.query.statistic)
+    if _has_parts(read):
+        parts = combined_figure.compute_parts(read, plan, noisy)
+        return statistic.build_part_columns(build_view(read, plan), parts, interval)
     if read.reading is Reading.COMBINED:
         return combined_figure.build_combined_columns(
             read, plan, noisy, sentence(statistic.what), interval
@@ -135,6 +139,8 @@ def compute_constant_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fr
     Returns:
         The half-width in the unit of the figure; None if it differs by cell.
     """
+    if _has_parts(read):
+        return None
     if read.reading is Reading.COMBINED:
         return combined_figure.compute_halfwidth(read, plan, interval)
     return _compute_constant_halfwidth(read, plan.step(read), interval)
@@ -150,6 +156,8 @@ def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
     Returns:
         Sums of independent draws with their weights; None if the noise differs by cell.
     """
+    if _has_parts(read):
+        return None
     if read.reading is Reading.COMBINED:
         return combined_figure.collect_noise(read, plan)
     step = plan.step(read)
@@ -225,9 +233,22 @@ def compute_example(read: Read, plan: Plan, interval: Fraction) -> dict[str, flo
     Returns:
         ``values`` (the number of records) and ``halfwidth``; None if there is no such example.
     """
+    records = choose_example_records(read.query)
+    if _has_parts(read):
+        # A share errs most at its end, by the noise of one of its parts.
+        ends = tuple(Fraction(place == 0) for place in range(len(read.factors)))
+        noise = combined_figure.collect_noise(read, plan, ends)
+        unit = get_statistic(read.query.statistic).define_release(read.query).unit[0]
+        half = unit * compute_combined_halfwidth(noise, 1 - interval) / records
+        return {"values": records, "halfwidth": float(half)}
     if read.reading is Reading.COMBINED:
         return None
-    return build_example(read, plan.step(read), interval, choose_example_records(read.query))
+    return build_example(read, plan.step(read), interval, records)
+
+
+def _has_parts(read: Read) -> bool:
+    """Check if a combined figure is made of several parts."""
+    return read.reading is Reading.COMBINED and len(read.factors) > 1
 
 
 class LinearColumn(NamedTuple):
@@ -276,6 +297,13 @@ def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
     Returns:
         The text for plan and report.
     """
+    example = compute_example(read, plan, interval) if _has_parts(read) else None
+    if example is not None:
+        return sentence(
+            get_statistic(read.query.statistic).example_error,
+            error=write_halfwidth(Fraction(example["halfwidth"])),
+            n=int(example["values"]),
+        )
     if read.reading in {Reading.COMBINED, Reading.LINEAR}:
         return write_halfwidth(compute_constant_halfwidth(read, plan, interval) or Fraction(0))
     step_view = build_view(read, plan)

@@ -30,6 +30,7 @@ class Sum(Single):
     sharing = Sharing(lead=1, linear=True)
     compared_with = ("statistics.sum.reference", None)
     adds_up = True
+    has_feature = True
 
     def define_release(self, query: Query) -> Released:
         """Define one integer for each cell: the sum of grid integers, times weights if present."""

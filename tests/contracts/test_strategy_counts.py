@@ -29,6 +29,7 @@ from dprelease.model import (
     Noise,
     NoiseFamily,
     NoisyTable,
+    OutputColumn,
     Plan,
     Query,
     Release,
@@ -45,6 +46,25 @@ COLUMNS: dict[str, Any] = {
     "k": {"type": "string", "keys": ["a", "b"], "other": "rest", "nulls": "rest"},
     "x": {"type": "float", "bins": [0, 1, 5]},
     "y": {"type": "integer", "lower": 0, "upper": 10},
+}
+FILLED: dict[str, Any] = {"type": "integer", "lower": -1, "upper": 5, "nulls": 1}
+OPEN: dict[str, Any] = {"type": "integer", "lower": -4, "upper": 3}
+MEASURED: dict[str, Any] = {
+    **{
+        f"f{at}": {
+            "type": "integer",
+            "expression": f"y - {at}",
+            "lower": -1,
+            "upper": 5,
+            "nulls": 1,
+        }
+        for at in range(4)
+    },
+    **{
+        f"o{at}": {"type": "integer", "expression": f"y - {at}", "lower": -4, "upper": 3}
+        for at in range(2)
+    },
+    "w": {"type": "decimal", "expression": "y / 4", "lower": 1, "upper": 2, "step": 0.25},
 }
 TABLES = [{"by": list(way)} for way in combinations("hgxk", 2)]
 OF_PEOPLE = [{}, {"by": ["g"]}, {"by": ["h"]}, {"by": ["k"]}, *TABLES]
@@ -84,7 +104,8 @@ def release_of(
 ) -> Release:
     written(folder / "t", TYPES, table, "parquet")
     named = [{"name": f"q{at}", "statistic": "count"} | query for at, query in enumerate(queries)]
-    columns = {name: {"source": "public"} | column for name, column in COLUMNS.items()}
+    declared = COLUMNS | (MEASURED if any("statistic" in query for query in queries) else {})
+    columns = {name: {"source": "public"} | column for name, column in declared.items()}
     spec = {
         "release": {"name": "r"},
         "data": {"path": str(folder / "t"), "format": "parquet"},
@@ -198,3 +219,47 @@ def test_cells_come_in_the_order_of_the_groups_of_each_step(tmp_path: Path, entr
     values = released(made, "reference", entropy)
     for step in made.steps:
         assert values[step.query.name] == expected(made, step)
+
+
+FEATURES: list[dict[str, Any]] = [
+    *({"statistic": "mean", "column": name} for name in ("f0", "f1", "f2", "f3", "o0", "o1")),
+    {"statistic": "sum", "column": "w"},
+    *({"statistic": "proportion", "where": f"y > {least}"} for least in (2, 4, 6, 8)),
+    {},
+]
+
+
+@pytest.mark.parametrize(("by", "more"), [([], {}), (["g"], {}), (["g", "k"], {}), ([], PEOPLE)])
+@pytest.mark.parametrize("where", [None, "y > 1"])
+def test_sums_means_and_shares_are_what_they_are_alone(
+    by: list[str], where: str | None, more: dict[str, Any], tmp_path: Path, entropy: Any
+) -> None:
+    """Values that are missing, beyond their bounds or negative, in groups with other labels.
+
+    Of people by groups other rows are kept, in cells that are completed.
+    """
+    asked = [query | {"by": by} for query in FEATURES]
+    if where is not None:
+        asked = [query | {"where": where} for query in asked if "where" not in query]
+    table = rows(80, 4)
+    release = release_of(tmp_path, asked, table, **more)
+    together, alone = make_plan(release), make_plan(release, jointly=False)
+    certify(together)
+    combined = [read for read in together.reads if read.terms]
+    assert {read.query.statistic for read in combined} >= {"sum", "mean"}
+    for engine in ENGINES:
+        published = [
+            [build_columns(read, plan, NoisyTable(values), Fraction(19, 20)) for read in plan.reads]
+            for plan in (together, alone)
+            for values in [released(plan, engine, entropy)]
+        ]
+        for one, other in zip(*published, strict=True):
+            for column, same in zip(one, other, strict=True):
+                if not column.name.endswith(("_moe", "_flag", "_low", "_high")):
+                    assert numbers(column) == pytest.approx(numbers(same), abs=1e-6), column.name
+
+
+def numbers(column: OutputColumn) -> list[float]:
+    return [
+        value / 10**column.decimals if isinstance(value, int) else 0.0 for value in column.values
+    ]

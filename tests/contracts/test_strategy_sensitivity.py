@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
+from msgspec.structs import replace
 from strategy_plans import build_mixing
 from thorough import for_each, is_thorough
 
@@ -26,6 +27,7 @@ from dprelease.model import (
     Bounding,
     ColumnType,
     Expression,
+    Grid,
     Group,
     Loss,
     Measure,
@@ -33,10 +35,12 @@ from dprelease.model import (
     Noise,
     NoiseFamily,
     Privacy,
+    Quantity,
     Query,
     Sensitivity,
     Step,
 )
+from dprelease.planning.features import Feature, define_feature_release
 from dprelease.privacy import strategy_sensitivity
 from dprelease.privacy.sensitivity import Contribution
 
@@ -163,8 +167,12 @@ def planned(made: Step, limits: tuple[int, int, int] | None, replaced: bool) -> 
             contribution, sizes, made.axes, replaced=replaced
         )
     conditions = len(made.transform)
-    return strategy_sensitivity.bound_condition_change(
-        contribution, conditions, made.query.cells, replaced=replaced
+    return strategy_sensitivity.bound_feature_change(
+        contribution,
+        [1] * conditions,
+        conditions * made.query.cells,
+        replaced=replaced,
+        conditions=True,
     )
 
 
@@ -400,6 +408,105 @@ def test_conditions_with_any_factors_are_bounded_by_what_a_row_adds(
     changed = changes(made, limits, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
+
+
+FEATURES: dict[str, tuple[tuple[int, int, bool], ...]] = {
+    "a value": ((0, 2, False),),
+    "a value around 0": ((-1, 2, False),),
+    "a value or none": ((1, 3, True),),
+    "one of each": ((0, 2, False), (-1, 1, True)),
+    "two or none": ((0, 1, True), (-2, 1, True)),
+    "three": ((0, 1, False), (0, 3, False), (0, 1, True)),
+}
+"""The lower and upper bound of numbers of a record, and whether it may have none."""
+
+
+def feature_step(numbers: Sequence[tuple[int, int, bool]], sizes: Sequence[int]) -> Step:
+    """Twice each sum less what is in the middle, and K for each record without a number."""
+    quantities = [
+        Quantity(f"x{at}", Grid(Fraction(1), lower, upper), None if missing else lower)
+        for at, (lower, upper, missing) in enumerate(numbers)
+    ]
+    features = [
+        Feature(
+            Measure(MeasureKind.SUM, quantity),
+            Measure(MeasureKind.VALUES, quantity) if quantity.null_fill is None else None,
+            quantity.grid.lower,
+            quantity.grid.upper,
+        )
+        for quantity in quantities
+    ]
+    made = define_feature_release(features, None)
+    return replace(
+        step(sizes, conditions=1),
+        measures=made.measures,
+        transform=made.transform,
+        unit=made.unit,
+    )
+
+
+def feature_changes(
+    numbers: Sequence[tuple[int, int, bool]],
+    cells: int,
+    limits: tuple[int, int, int] | None,
+    replaced: bool,
+) -> set[Change]:
+    """Every difference between neighbouring tables, from the definition of features."""
+    domains = [
+        [*range(lower, upper + 1), *([None] if missing else [])]
+        for lower, upper, missing in numbers
+    ]
+    rows = list(product(range(cells), product(*domains)))
+    most, groups, per_cell = limits or (1, 1, 1)
+    least = 1 if limits is None and replaced else 0
+
+    def release(unit: Sequence[tuple[int, tuple[int | None, ...]]]) -> Change:
+        integers = []
+        for at, (lower, upper, missing) in enumerate(numbers):
+            for cell in range(cells):
+                own = [row[at] for place, row in unit if place == cell]
+                integers.append(sum(2 * k - lower - upper for k in own if k is not None))
+                if missing:
+                    integers.append(sum(upper - lower for k in own if k is None))
+        return tuple(integers)
+
+    tables = set()
+    for size in range(least, most + 1):
+        for unit in combinations_with_replacement(rows, size):
+            inside = Counter(cell for cell, _ in unit)
+            if len(inside) <= groups and max(inside.values(), default=0) <= per_cell:
+                tables.add(release(unit))
+    others = tables if replaced else {release(())}
+    return {
+        tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
+    }
+
+
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
+@for_each("cells", [1, 2])
+@for_each("name", FEATURES)
+def test_the_worst_change_of_features_is_attained(
+    name: str, cells: int, limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    numbers = FEATURES[name]
+    if limits is not None and limits[0] > 1 and (len(numbers) > 1 or cells > 1) and replaced:
+        limits = (1, 1, 1)  # too many pairs of tables
+    made = feature_step(numbers, (2,) if cells > 1 else ())
+    worst = bound_step_change(made, privacy(limits, replaced))
+    changed = feature_changes(numbers, cells, limits, replaced)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
+    stated = strategy_sensitivity.bound_feature_change(
+        Contribution(*(limits or (1, 1, 1))),
+        [upper - lower for lower, upper, _ in numbers],
+        len(made.transform) * cells,
+        replaced=replaced,
+        conditions=False,
+    )
+    assert is_planned(worst, stated)
+    if limits is None:
+        assert norms(changed) == (stated.l1, stated.l2_squared)
 
 
 def test_a_thousand_conditions_are_counted() -> None:

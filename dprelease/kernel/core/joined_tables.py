@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from dprelease.kernel.core.step_forms import OF_SETS
 from dprelease.model import Expression, Form, Group, MeasureKind, Step
 
 MOST_CELLS = 1 << 15
@@ -98,14 +99,10 @@ def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _is_of_strategy(step: Step) -> bool:
-    """Tell whether a step counts records for a strategy, in cells that hold every record."""
-    query = step.query
-    return (
-        query.implied
-        and not query.private
-        and all(group.total for group in query.groups)
-        and all(measure.kind is MeasureKind.RECORDS for measure in step.measures)
-    )
+    """Tell whether a step adds up for a strategy, in cells that hold every record."""
+    query, kinds = step.query, {measure.kind for measure in step.measures}
+    is_plain = query.implied and not query.private and not kinds & OF_SETS
+    return is_plain and all(group.total for group in query.groups)
 
 
 def _complete_groups(step: Step) -> Groups:

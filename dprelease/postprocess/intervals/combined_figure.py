@@ -1,12 +1,12 @@
 """Figures that are combined from the integers of several steps: values and noise intervals.
 
 *Values.* A figure is a linear combination of integers with rational coefficients, the same for all
-its cells. All tables of a strategy have the same number of decimals, and are rounded so that they
-still add up: in each table the cells without a last label and all sums over labels are rounded,
-each by itself, and a cell with a last label is the difference. A sum over labels is the same
-estimate in every table, so it is rounded to the same number. The half-width of a cell includes the
-most that its roundings may add up to. A last label that only stands for records without another
-label is not published.
+its cells; of a share, each of its two parts is. All tables of a strategy have the same number of
+decimals, and are rounded so that they still add up: in each table the cells without a last label
+and all sums over labels are rounded, each by itself, and a cell with a last label is the
+difference. A sum over labels is the same estimate in every table, so it is rounded to the same
+number. The half-width of a cell includes the most that its roundings may add up to. A last label
+that only stands for records without another label is not published.
 
 *Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.list_entering``.
 """
@@ -14,11 +14,11 @@ label is not published.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -41,13 +41,16 @@ from dprelease.postprocess.intervals.combined_noise import (
     Part,
     combine_parts,
     compute_combined_halfwidth,
+    compute_lattice_step,
 )
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.figure_terms import (
     build_polynomial,
     group_by_integer,
     list_entering,
+    weigh_terms,
 )
+from dprelease.postprocess.intervals.fixed_point import count_decimals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,23 +117,66 @@ def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
     """
     places = read.decimals
     half = compute_combined_halfwidth(collect_noise(read, plan), 1 - interval)
-    if _find_denominator(read, plan) > 1 and 10**places % _find_denominator(read, plan):
+    bottom = _find_denominator(_weigh(read), plan)
+    if bottom > 1 and 10**places % bottom:
         half += _count_roundings(read) * Fraction(1, 2 * 10**places)
     # Figures and true numbers are multiples of the last decimal, and so is what lies between them.
     return Fraction(math.floor(half * 10**places), 10**places)
 
 
-def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
+def collect_noise(
+    read: Read, plan: Plan, factors: Sequence[Fraction] | None = None
+) -> tuple[Part, ...]:
     """Collect the noise of a figure from all its steps.
 
     Args:
         read: A combined read.
         plan: The plan that the read belongs to.
+        factors: Those of its parts, if not the read's own.
 
     Returns:
         Sums of independent draws of one law each, with their weights.
     """
-    return _collect_noise(_number_terms(read), _list_released(read, plan))
+    terms = _weigh(read, factors)
+    return _collect_noise(_number_terms(terms), _list_released(terms, plan))
+
+
+class Parts(NamedTuple):
+    """The parts of a query's figures by cell, each ``unit`` times as large, and their noise."""
+
+    cells: Sequence[Sequence[int]]
+    unit: int
+    bound_noise: Callable[[Sequence[Fraction], Fraction], Fraction]
+    """Bounds the noise of the sum of the parts, each times its factor, but for a chance."""
+    find_step: Callable[[Sequence[Fraction]], Fraction]
+    """Finds the step of the lattice on which that noise lies."""
+
+
+def compute_parts(read: Read, plan: Plan, noisy: NoisyTable) -> Parts:
+    """Compute the parts of a query's figures.
+
+    Args:
+        read: A combined read of several parts.
+        plan: The plan that the read belongs to.
+        noisy: The noisy integers of all steps.
+
+    Returns:
+        The parts, unrounded. The noise of several together is by the exact joint law: a draw that
+        enters more than one of them counts once.
+    """
+    number = len(read.factors)
+    each = [
+        _weigh(read, [Fraction(place == part) for place in range(number)]) for part in range(number)
+    ]
+    unit = math.lcm(*(_find_denominator(terms, plan) for terms in each))
+    return Parts(
+        [_list_published(read, _add_up_terms(read, terms, plan, noisy, unit, 1)) for terms in each],
+        unit,
+        lambda factors, alpha: compute_combined_halfwidth(
+            collect_noise(read, plan, factors), alpha
+        ),
+        lambda factors: compute_lattice_step(collect_noise(read, plan, factors)),
+    )
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -144,7 +190,8 @@ def _collect_noise(terms: tuple[Term, ...], released: tuple[Released, ...]) -> t
 
 def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
     """Compute the variance of a figure's noise, by the discrete laws, to float accuracy."""
-    return _compute_variance_of(_number_terms(read), _list_released(read, plan))
+    terms = _weigh(read)
+    return _compute_variance_of(_number_terms(terms), _list_released(terms, plan))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -167,7 +214,7 @@ def sum_variance(parts: Iterable[Part]) -> Fraction:
 
 
 def approximate_noise(read: Read, plan: Plan) -> Noise:
-    """Build noise on single integers with about the variance of the figures.
+    """Build noise on single integers with about the variance of the first part of the figures.
 
     Args:
         read: A combined read.
@@ -176,13 +223,14 @@ def approximate_noise(read: Read, plan: Plan) -> Noise:
     Returns:
         Noise of the first step's family.
     """
-    family, spread = plan.step(read).noise.family, compute_combined_variance(read, plan)
+    first = [Fraction(1), *(Fraction(0) for _ in read.factors[1:])]
+    family, spread = plan.step(read).noise.family, sum_variance(collect_noise(read, plan, first))
     if family is NoiseFamily.GAUSSIAN:
         return Noise(family, spread)
     return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
 
 
-def _number_terms(read: Read) -> tuple[Term, ...]:
+def _number_terms(terms: Sequence[Term]) -> tuple[Term, ...]:
     """List the terms with numbers for steps and integers: many figures differ in names alone."""
     steps: dict[str, str] = {}
     rows: dict[tuple[str, int], int] = {}
@@ -192,13 +240,18 @@ def _number_terms(read: Read) -> tuple[Term, ...]:
             step=steps.setdefault(term.step, str(len(steps))),
             row=rows.setdefault((term.step, term.row), len(rows)),
         )
-        for term in read.terms
+        for term in terms
     )
 
 
-def _list_released(read: Read, plan: Plan) -> tuple[Released, ...]:
+def _weigh(read: Read, factors: Sequence[Fraction] | None = None) -> tuple[Term, ...]:
+    """Give the terms of a figure, or of other factors of its parts."""
+    return tuple(weigh_terms(read.terms, factors or read.factors or (Fraction(1),)))
+
+
+def _list_released(terms: Sequence[Term], plan: Plan) -> tuple[Released, ...]:
     """List what the noise of a figure depends on, of each step in the order of the terms."""
-    steps = (plan.steps_by_name[name] for name in read.steps)
+    steps = (plan.steps_by_name[name] for name in dict.fromkeys(term.step for term in terms))
     return tuple(
         (step.noise, tuple(len(group.labels) for group in step.query.groups), step.axes)
         for step in steps
@@ -226,13 +279,18 @@ def assign_decimals(plan: Plan) -> Plan:
         plan: A plan with strategies.
 
     Returns:
-        The plan; all figures of one strategy have the same number of decimals.
+        The plan; all figures of one strategy that can add up have the same number of decimals.
     """
-    own = {read.query.name: _count_places(read, plan) for read in plan.reads if read.terms}
+    single = {read.query.name: read for read in plan.reads if read.terms and len(read.factors) <= 1}
+    own = {name: _count_places(read, plan) for name, read in single.items()}
     places: dict[str, int] = {}
     for strategy in plan.strategies:
-        decimals = max(own[name] for name in strategy.queries)
-        places |= dict.fromkeys(strategy.queries, decimals)
+        alike: dict[tuple[Fraction, ...], list[str]] = {}
+        for name in strategy.queries:
+            if name in single:
+                alike.setdefault(single[name].factors, []).append(name)
+        for names in alike.values():
+            places |= dict.fromkeys(names, max(own[name] for name in names))
     reads = tuple(
         replace(read, decimals=places.get(read.query.name, read.decimals)) for read in plan.reads
     )
@@ -240,7 +298,13 @@ def assign_decimals(plan: Plan) -> Plan:
 
 
 def _count_places(read: Read, plan: Plan) -> int:
-    bottom = _find_denominator(read, plan)
+    # True figures are multiples of their unit, so they must be of the last decimal.
+    least = count_decimals(read.factors[0]) if read.factors else 0
+    return max(least, _count_own_places(read, plan))
+
+
+def _count_own_places(read: Read, plan: Plan) -> int:
+    bottom = _find_denominator(_weigh(read), plan)
     exact = next((places for places in range(EXACT_PLACES + 1) if 10**places % bottom == 0), None)
     if exact is not None:
         return exact
@@ -249,9 +313,9 @@ def _count_places(read: Read, plan: Plan) -> int:
     return next(enough, MOST_PLACES)
 
 
-def _find_denominator(read: Read, plan: Plan) -> int:
-    """Find the common denominator of all figures of a query."""
-    return _compute_denominator(_number_terms(read), _list_released(read, plan))
+def _find_denominator(terms: tuple[Term, ...], plan: Plan) -> int:
+    """Find the common denominator of all figures of these terms."""
+    return _compute_denominator(_number_terms(terms), _list_released(terms, plan))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -271,18 +335,34 @@ def _count_roundings(read: Read) -> int:
 
 def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> list[int]:
     """Compute the published figures, in units of the last decimal."""
+    terms = _weigh(read)
+    bottom = _find_denominator(terms, plan)
+    cells = _add_up_terms(read, terms, plan, noisy, bottom, 10**places)
+    return _list_published(read, _round_to_sum(cells, bottom))
+
+
+def _list_published(read: Read, cells: Cells) -> list[int]:
+    import numpy as np
+
+    published = tuple(slice(len(group.labels)) for group in read.query.groups)
+    return [int(value) for value in np.reshape(cells[published], -1)]
+
+
+def _add_up_terms(  # noqa: PLR0913, PLR0917 - what is added up, and in which unit
+    read: Read, terms: Sequence[Term], plan: Plan, noisy: NoisyTable, bottom: int, scale: int
+) -> Cells:
+    """Add up terms in all cells of a query's groups, completed, times a denominator and a scale."""
     import numpy as np
 
     groups = [group.complete() for group in read.query.groups]
-    bottom = _find_denominator(read, plan)
     # The terms themselves may have a larger denominator than their sums.
-    finer = math.lcm(bottom, *(term.factor.denominator for term in read.terms))
-    largest = sum(_bound_term(term, plan, noisy) * abs(term.factor) for term in read.terms)
+    finer = math.lcm(bottom, *(term.factor.denominator for term in terms))
+    largest = sum(_bound_term(term, plan, noisy) * abs(term.factor) for term in terms)
     # Sums over all cells, doubled and with half of the denominator, must fit too.
     shape = [len(group.labels) for group in groups]
-    kind = _choose_kind(4 * finer * max(math.ceil(largest) * 10**places * prod(shape), 1))
+    kind = _choose_kind(4 * finer * max(math.ceil(largest) * scale * prod(shape), 1))
     parts: dict[frozenset[int], Cells] = {}
-    for term in read.terms:
+    for term in terms:
         integers: Cells = np.array(
             noisy.values[term.step][term.row], dtype=_choose_kind(_bound_term(term, plan, noisy))
         )
@@ -291,10 +371,8 @@ def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> l
         parts[axes] += part.astype(kind) * int(term.factor * finer)
     cells = _add_up_parts(parts, shape)
     cells //= finer // bottom
-    cells *= 10**places
-    cells = _round_to_sum(cells, bottom)
-    published = tuple(slice(len(group.labels)) for group in read.query.groups)
-    return [int(value) for value in np.reshape(cells[published], -1)]
+    cells *= scale
+    return cells
 
 
 def _choose_kind(largest: int) -> type[Any]:

@@ -15,6 +15,8 @@ from itertools import chain, combinations
 from math import prod
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from dprelease.model import CENTRED, AxisMatrix, Term
 
 Places = frozenset[int]
@@ -26,6 +28,23 @@ class Entering(NamedTuple):
 
     factor: Fraction
     cells: int
+
+
+def weigh_terms(terms: Iterable[Term], factors: Sequence[Fraction]) -> list[Term]:
+    """Weigh the parts of a figure, so that they are summands of one number.
+
+    Args:
+        terms: The terms of a figure.
+        factors: The factor of each part.
+
+    Returns:
+        The terms times the factor of their part, without those of factor 0.
+    """
+    return [
+        term if factors[term.part] == 1 else replace(term, factor=term.factor * factors[term.part])
+        for term in terms
+        if factors[term.part]
+    ]
 
 
 def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:

@@ -137,7 +137,9 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         rho=number_or_none(loss.rho),
         sensitivity=_describe_sensitivity(step, unit),
         scale=_scale_noise(step, unit) if linear else _scale(step),
-        granularity=to_json_number(Fraction(1, 10**read.decimals) if whole else unit),
+        granularity=to_json_number(
+            Fraction(1, 10**read.decimals) if whole and len(read.factors) <= 1 else unit
+        ),
         denominator=NoiseScale(scale=_scale(step, 1), granularity=to_json_number(step.unit[1]))
         if statistic.keys.has_key("denominator")
         else None,

@@ -6,11 +6,23 @@ Numbers are of the plan alone: no figure is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.language import say, say_count, word
-from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
+from dprelease.model import (
+    CENTRED,
+    Group,
+    Loss,
+    Measure,
+    MeasureKind,
+    Plan,
+    Read,
+    Step,
+    Strategy,
+    Term,
+)
+from dprelease.postprocess.intervals.combined_figure import compute_combined_variance
+from dprelease.postprocess.intervals.figure_terms import weigh_terms
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.model.strategy_model import (
     CombinedQuery,
@@ -26,7 +38,8 @@ from dprelease.reports.text.shown_numbers import (
     to_json_number,
     write_loss,
 )
-from dprelease.statistics.read_release import compute_figure_variance, compute_loss
+from dprelease.statistics.read_release import compute_loss
+from dprelease.statistics.statistic_registry import get_statistic
 
 
 class Whole(NamedTuple):
@@ -77,14 +90,25 @@ def _describe_strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
 def _query(plan: Plan, read: Read) -> CombinedQuery:
     return CombinedQuery(
         name=read.query.name,
-        deviation=compute_root(compute_figure_variance(read, plan) or Fraction(0)),
+        deviation=compute_root(compute_combined_variance(read, plan)),
         alone=compute_root(plan.alone[read.query.name]),
         decimals=read.decimals,
         terms=tuple(
-            StrategyTerm(step=term.step, row=term.row, factor=str(term.factor), groups=term.groups)
-            for term in read.terms
+            StrategyTerm(
+                step=term.step,
+                row=term.row,
+                factor=str(term.factor),
+                groups=term.groups,
+                part=term.part,
+            )
+            for term in _list_terms(read)
         ),
     )
+
+
+def _list_terms(read: Read) -> Sequence[Term]:
+    """List the terms of a figure in its unit, or those of the parts of a quotient."""
+    return weigh_terms(read.terms, read.factors) if len(read.factors) == 1 else read.terms
 
 
 def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
@@ -109,11 +133,19 @@ def _word_integer(step: Step, factors: Sequence[int]) -> str:
     parts = []
     for factor, measure in zip(factors, step.measures, strict=True):
         if factor:
-            records = say("words.records")
-            if measure.where is not None:
-                records = say("strategies.records_where", condition=measure.where.text)
-            parts.append(records if factor == 1 else f"{factor} x {records}")
+            text = _word_measure(measure)
+            parts.append(text if factor == 1 else f"{factor} x {text}")
     return " + ".join(parts).replace("+ -1 x", "less")
+
+
+def _word_measure(measure: Measure) -> str:
+    if measure.quantity is not None:
+        if measure.kind is MeasureKind.SUM:
+            return say("strategies.sum_of", column=measure.quantity.column)
+        return say("strategies.values_of", column=measure.quantity.column)
+    if measure.where is not None:
+        return say("strategies.records_where", condition=measure.where.text)
+    return say("words.records")
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -135,6 +167,8 @@ def _word_strategy(
         steps=join_names(list(_describe_releases(steps))),
     )
     yield say("strategies.best_estimates")
+    if any(query.is_quotient for query in queries):
+        yield say("strategies.quotients")
     percents = sorted(query.saving for query in queries)
     lowest, highest = percents[0], percents[-1]
     size = say("strategies.gain.from_to", least=lowest, most=highest)
@@ -142,7 +176,8 @@ def _word_strategy(
         size = say("words.percent", share=highest)
     yield say("strategies.gain.note", gain=size)
     yield say("strategies.loss.note", cost=_write_cost(loss))
-    if sum(read.query.where == steps[0].query.where for read in reads) > 1:
+    counts = [read for read in reads if get_statistic(read.query.statistic).combines]
+    if sum(read.query.where == steps[0].query.where for read in counts) > 1:
         yield say("strategies.add_up")
 
 
@@ -161,12 +196,10 @@ def _write_cost(loss: Loss) -> str:
 
 def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
     """Describe what is released in place of the figures, briefly for all steps of one kind."""
-    plain = [step for step in steps if CENTRED not in step.axes]
-    if any(not step.query.groups and len(step.transform) == 1 for step in plain):
+    plain = [step for step in steps if CENTRED not in step.axes and len(step.measures) == 1]
+    if any(not step.query.groups for step in plain):
         yield say("strategies.release.total")
-    tables = [
-        step for step in plain if step.query.groups and step.measures[0].where == step.query.where
-    ]
+    tables = [step for step in plain if step.query.groups]
     if tables:
         titles = join_few_names(list(map(_title, tables)))
         yield say_count(len(tables), "strategies.release.table", titles=titles)
@@ -185,18 +218,41 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
         yield say_count(
             len(mixes), "strategies.release.rest", titles=join_few_names(mixes), along=along
         )
-    for step in plain:
-        if step.measures[0].where != step.query.where:
-            number = len(step.transform)
-            of = (
-                say("strategies.release.for_conditions", number=number)
-                if number > 1
-                else say("strategies.release.for_condition")
-            )
-            if step.query.groups:
-                yield say("strategies.release.halves_by", condition=of, keys=_title(step))
-            else:
-                yield say("strategies.release.halves", condition=of)
+    for step in steps:
+        if len(step.measures) > 1:
+            yield from _describe_features(step)
+
+
+def _describe_features(step: Step) -> Iterator[str]:
+    """Describe what is released of features: of columns or conditions, and of records without."""
+    missing = sum(_is_of_missing(step, row) for row in step.transform)
+    columns = [measure.quantity.column for measure in step.measures if measure.quantity is not None]
+    if columns:
+        names = join_few_names(list(dict.fromkeys(columns)))
+        if step.query.groups:
+            yield say("strategies.release.centred_by", columns=names, keys=_title(step))
+        else:
+            yield say("strategies.release.centred", columns=names)
+    else:
+        number = len(step.transform) - missing
+        of = (
+            say("strategies.release.for_conditions", number=number)
+            if number > 1
+            else say("strategies.release.for_condition")
+        )
+        if step.query.groups:
+            yield say("strategies.release.halves_by", condition=of, keys=_title(step))
+        else:
+            yield say("strategies.release.halves", condition=of)
+    if missing:
+        yield say("strategies.release.missing", number=missing)
+
+
+def _is_of_missing(step: Step, row: Sequence[int]) -> bool:
+    """Tell whether an integer is the records less those that have a number."""
+    used = {measure: factor for factor, measure in zip(row, step.measures, strict=True) if factor}
+    every = Measure(MeasureKind.RECORDS, None, step.query.where)
+    return used.get(every, 0) > 0 and all(m.kind is not MeasureKind.SUM for m in used)
 
 
 def _title(step: Step) -> str:

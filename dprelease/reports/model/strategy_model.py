@@ -46,12 +46,17 @@ class StrategyStep(Fact, frozen=True, kw_only=True):
 
 
 class StrategyTerm(Fact, frozen=True, kw_only=True):
-    """What a step adds to a figure; ``groups`` are places in those of the step."""
+    """What a step adds to a figure; ``groups`` are places in those of the step.
+
+    ``part``: of a quotient, such as a mean, what it is added to: the share above the lower end (0)
+    or below the upper end (1), in steps of the column; their sum is in the denominator.
+    """
 
     step: str
     row: int
     factor: Annotated[str, extend_schema(pattern="^-?[0-9]+(/[0-9]+)?$")]
     groups: tuple[int, ...]
+    part: int = 0
 
 
 class CombinedQuery(Fact, frozen=True, kw_only=True):
@@ -62,6 +67,11 @@ class CombinedQuery(Fact, frozen=True, kw_only=True):
     alone: Number
     decimals: int
     terms: tuple[StrategyTerm, ...]
+
+    @property
+    def is_quotient(self) -> bool:
+        """True if its figures are quotients of sums, not sums of terms."""
+        return any(term.part for term in self.terms)
 
     @property
     def saving(self) -> int:

@@ -80,6 +80,10 @@ class Single(Statistic):
             else sentence("statistics.error.near_threshold", error=error_text)
         )
 
+    def list_aspects(self, query: Query) -> tuple[tuple[Fraction, ...], ...]:
+        """List the figure."""
+        return (self.define_release(query).unit,)
+
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """List the figure: its integer times the unit."""
         return {query.column_name: self.define_release(query).unit}

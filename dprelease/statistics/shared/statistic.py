@@ -34,6 +34,7 @@ from dprelease.privacy.sensitivity import Contribution, Row, bound_addition, bou
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader
 
 if TYPE_CHECKING:
+    from dprelease.postprocess.intervals.combined_figure import Parts
     from dprelease.postprocess.intervals.fitted_count import CountTogether
 
 ONE_ROW = Contribution(1, 1, 1)
@@ -217,6 +218,8 @@ class Statistic(ABC):
     """Whether what it counts can be in several cells, so that counts do not add up."""
     combines = False
     """Whether its figures are counts by cell that may be combined from others' integers."""
+    has_feature = False
+    """Whether its figures are made of one number of each record, and of the number of records."""
     counts_units = False
     """Whether a unit counts once, whatever the number of its rows."""
     selects_keys = False
@@ -406,6 +409,18 @@ class Statistic(ABC):
         """
         return Fraction(1)
 
+    def list_aspects(self, query: Query) -> tuple[tuple[Fraction, ...], ...]:
+        """List what is to err little: combinations of the integers that it releases by itself.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The factors of each, so that its error is in the unit of what is published. Empty if
+            ``spread`` tells the error of figures.
+        """
+        return ()
+
     def describe_row(self, query: Query) -> Row:
         """Describe the integers that one row adds to its cell.
 
@@ -488,6 +503,24 @@ class Statistic(ABC):
             TypeError: The statistic has no count that others share.
         """
         raise TypeError("a share has its number of records with others")
+
+    def build_part_columns(
+        self, step: Step, parts: Parts, interval: Fraction
+    ) -> list[OutputColumn]:
+        """Build the output columns of figures whose parts are combined of several steps' integers.
+
+        Args:
+            step: The step as the query sees it.
+            parts: What the statistic would have released by itself, with noise.
+            interval: The level of noise intervals.
+
+        Returns:
+            The columns, with one value for each cell.
+
+        Raises:
+            TypeError: The statistic has a single part.
+        """
+        raise TypeError("only a share has several parts")
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """Describe the size of the noise before any data is read.

@@ -30,6 +30,7 @@ from dprelease.postprocess.intervals.estimate_columns import (
     clip_intervals,
     estimate_columns,
 )
+from dprelease.postprocess.intervals.fitted_count import KNOTS
 from dprelease.postprocess.intervals.fixed_point import (
     count_decimals,
     pack_lanes,
@@ -39,7 +40,7 @@ from dprelease.postprocess.intervals.fixed_point import (
 )
 from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
 from dprelease.postprocess.intervals.number_text import write_percent
-from dprelease.postprocess.intervals.quotient_intervals import estimate_shares
+from dprelease.postprocess.intervals.quotient_intervals import divide_by_totals, estimate_shares
 from dprelease.postprocess.intervals.selected_sums import (
     PART,
     compute_shown_halfwidth,
@@ -61,6 +62,8 @@ from dprelease.statistics.shared.survey_weights import apply_weight
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from dprelease.postprocess.intervals.combined_figure import Parts
 
 BEHIND = "statistics.mean.count"
 BEHIND_WEIGHTED = "statistics.mean.count_weighted"
@@ -143,6 +146,37 @@ class TwoSums(Statistic):
             ),
         ]
 
+    def build_part_columns(
+        self, step: Step, parts: Parts, interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the share and the number of records, of two parts with noise in common.
+
+        For the true share p the noise of (1 - p) A - p B is that of (A - B)/2 and (1/2 - p) times
+        that of A + B, independent of it: so Fieller's argument holds, as in ``quotient_intervals``.
+        Its quantile rises with abs(1/2 - p), on the lattice but for a step: see
+        ``compute_lattice_step``.
+        """
+        (first, second), alpha = parts.cells, 1 - interval
+        half, width = Fraction(1, 2), self.scale(step.query).width
+        step_of_half = parts.find_step((half, -half))
+        totals = [a + b for a, b in zip(first, second, strict=True)]
+
+        def bound_noise(knot: int) -> Fraction:
+            off = Fraction(knot, 2 * KNOTS)
+            return parts.bound_noise((half + off, off - half), alpha) + step_of_half
+
+        shares, halves = divide_by_totals(first, totals, parts.unit, bound_noise, KNOTS)
+        # The number of records in units of one, and its noise.
+        one, record = parts.unit * width, Fraction(1, width)
+        counts = [(2 * total + one) // (2 * one) for total in totals]
+        error = floor(parts.bound_noise((record, record), alpha) + half)
+        behind = self.name_sentence_behind(step.query)
+        meaning = sentence(behind, name=step.query.name)
+        return [
+            *self.share_columns(step, shares, halves, interval),
+            *build_count_columns(step, counts, error, interval, meaning),
+        ]
+
     def name_sentence_behind(self, query: Query) -> str:
         """Name the sentence that says what the number of records is."""
         return self.behind if query.survey_weight is None else self.behind_weighted
@@ -164,6 +198,12 @@ class TwoSums(Statistic):
         values, halves = scale_shares(share, span, low), scale_halfwidths(half, span)
         ends = clip_intervals(values, halves, low, low + span)
         return estimate_columns(layout, values, halves, ends)
+
+    def list_aspects(self, query: Query) -> tuple[tuple[Fraction, ...], ...]:
+        """List the share at a half and at its end, by a sum, and the number of records."""
+        unit, half = self.define_release(query).unit[0], Fraction(1, 2)
+        record = weight_step(query) / self.scale(query).width
+        return ((unit * half, -unit * half), (unit, Fraction(0)), (record, record))
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """List the column of the count: the sum of both integers over what one record adds."""

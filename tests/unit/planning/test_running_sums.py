@@ -128,7 +128,7 @@ def test_they_are_certified_for_all_neighbours(
 
 def test_no_other_figure_errs_more_by_it() -> None:
     others = [
-        {"name": "n", "statistic": "count", "by": ["g"]},
+        {"name": "n", "statistic": "count_units", "by": ["g"]},
         {"name": "s", "statistic": "sum", "column": "x"},
         {"name": "m", "statistic": "median", "column": "x"},
     ]

@@ -112,7 +112,7 @@ def has_noise_as_asked(query: Query, step: Step) -> bool:
 
 def is_own_content(step: Step, query: Query) -> bool:
     """Tell whether a step releases what the statistic of the query is read from by itself."""
-    return _describe_content(step) in _iter_own(query, step)
+    return _describe_content(step) in iter_own_contents(query, step)
 
 
 def _describe_content(step: Step) -> Content:
@@ -139,7 +139,7 @@ def build_quantity(column: Column | None) -> Quantity | None:
     )
 
 
-def _iter_own(query: Query, step: Step) -> Iterator[Content]:
+def iter_own_contents(query: Query, step: Step) -> Iterator[Content]:
     """Give what the statistic of a query may release: nothing for one that is not defined."""
     definition = DEFINITIONS.get(query.statistic)
     return iter(()) if definition is None else definition.contents(query, step)
@@ -212,11 +212,11 @@ def _share(query: Query, step: Step) -> Iterator[Content]:
     records, worth = _measure_records(query), _compute_step_value(query)
     if part is None or part.where is None or (part.column, query.denominator) != (None, Part()):
         return
-    numerator = replace(records, where=_restrict_filter(query.where, part.where))
+    numerator = replace(records, where=restrict_filter(query.where, part.where))
     if among is None:
         yield Content(Form.NUMBERS, (numerator, records), ((1, 0), (-1, 1)), (worth, worth))
     elif among == replace(part.where, text=f"({part.where.text}) IS NOT NULL"):
-        every = replace(records, where=_restrict_filter(query.where, among))
+        every = replace(records, where=restrict_filter(query.where, among))
         yield Content(Form.NUMBERS, (every, numerator), ((0, 1), (1, -1)), (worth, worth))
 
 
@@ -242,7 +242,7 @@ def _iter_ratio_contents(query: Query, step: Step) -> Iterator[Content]:
 
 def _measure_part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
     """Define the measure of a part of a ratio, and what one step of it is worth without weights."""
-    where, weight = _restrict_filter(query.where, part.where), build_quantity(query.survey_weight)
+    where, weight = restrict_filter(query.where, part.where), build_quantity(query.survey_weight)
     if part.column is None:
         return Measure(MeasureKind.RECORDS, None, where, survey_weight=weight), _ONE
     quantity = build_quantity(part.column)
@@ -252,7 +252,7 @@ def _measure_part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
     return measure, quantity.grid.step
 
 
-def _restrict_filter(where: Expression | None, part: Expression | None) -> Expression | None:
+def restrict_filter(where: Expression | None, part: Expression | None) -> Expression | None:
     """Restrict the filter of a part of a ratio or share to rows that pass the query's."""
     if where is None or part is None:
         return where or part
@@ -418,7 +418,7 @@ def _is_mixed_along_own_axes(step: Step) -> bool:
 
 def _is_defined(step: Step) -> bool:
     content = _describe_content(step)
-    return content in _iter_own(step.query, step) or content in _iter_shared(step.query)
+    return content in iter_own_contents(step.query, step) or content in _iter_shared(step.query)
 
 
 DEFINED: Rules[Step] = (

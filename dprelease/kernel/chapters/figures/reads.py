@@ -13,12 +13,12 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from dprelease.kernel.chapters.figures.combined_reads import find_combined_breaches
 from dprelease.kernel.chapters.figures.definitions import (
     SQUARED,
     has_noise_as_asked,
     is_own_content,
 )
-from dprelease.kernel.chapters.strategies.combined_reads import find_combined_breaches
 from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import (
     Form,

@@ -28,34 +28,51 @@ A record can also be in no cell on one side, unless all are in one for certain: 
 one column. With up to R rows a unit does R such changes one after the other: R times the L1 norm
 and R^2 times the squared L2 norm bound them.
 
-*Conditions.* A row adds to each released integer i what its filters say, a number in [l_i, h_i],
-whatever it adds to the others; or nothing to any, being in no cell. That holds all that it can add,
-and is just that where no two integers share a filter. If v rows enter a cell and u leave,
-integer i moves by at least v l_i - u h_i and at most v h_i - u l_i, and all of them can do so at
-once. As norms are convex, mixtures of rows that are in the cell and rows that are in none are no
-worse than the worst of (v, u), (v, 0) and (0, u). That is a maximum of convex functions, convex
-itself, as ``bound_worst_change`` needs it over cells.
+*Features.* The released integers fall into features: integers that share a filter or column, other
+than that of all rows, are of one. A row adds to the integers of a feature what its filters and its
+value say, a point of the convex hull of the feature's ``find_corners``, whatever it adds to the
+other features; or nothing to any, being in no cell. That holds all that it can add. If v rows enter
+a cell and u leave, a feature moves by v y - u x with y and x in its hull, and all of them can do so
+at once. The L1 norm and the squared L2 norm are sums over features, each convex in (x, y) and so
+largest where x and y are corners. As norms are convex, mixtures of rows that are in the cell and
+rows that are in none are no worse than the worst of (v, u), (v, 0) and (0, u). That is a maximum of
+convex functions, convex itself, as ``bound_worst_change`` needs it over cells.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache, lru_cache, reduce
 from itertools import combinations_with_replacement, compress
 from math import floor, isqrt, prod
 from typing import NamedTuple
 
-from dprelease.kernel.chapters.strategies.strategy_steps import has_conditions
+from msgspec.structs import replace
+
+from dprelease.kernel.chapters.strategies.strategy_steps import has_features
 from dprelease.kernel.core import worst_change as core
 from dprelease.kernel.core.unit_limits import (
+    Effect,
     Limits,
     derive_limits,
+    find_corners,
     is_always_there,
     is_counting_every_record,
 )
 from dprelease.kernel.core.worst_change import Moved, Worst, maximize_over_cells
-from dprelease.model import Adjacency, AxisKind, AxisMatrix, Expression, Privacy, Step
+from dprelease.model import (
+    Adjacency,
+    AxisKind,
+    AxisMatrix,
+    Expression,
+    Measure,
+    MeasureKind,
+    Privacy,
+    Quantity,
+    Step,
+)
 from dprelease.model.shift import Shift
 
 MOST_PAIRS = 1 << 22
@@ -70,10 +87,10 @@ def bound_step_change(step: Step, privacy: Privacy) -> Worst:
     """Bound what neighbours can do to the released integers of any step that is executable."""
     if step.axes:
         return _bound_by_norms(*bound_mixed_norms(step, privacy), step.draws)
-    if not has_conditions(step):
+    if not has_features(step):
         return core.bound_worst_change(step, privacy)
     limits = derive_limits(step, privacy)
-    largest = bound_condition_norms(step, limits)
+    largest = bound_feature_norms(step, limits)
     l1, l2_squared = (floor(maximize_over_cells(limits, moved)) for moved in largest)
     return _bound_by_norms(l1, l2_squared, len(step.transform) * limits.touched_cells)
 
@@ -240,25 +257,35 @@ def _compute_norms(tally: Tally, *, alone: bool = False) -> Norms:
     )
 
 
-# --- conditions ----------------------------------------------------------------------------------
+# --- features ------------------------------------------------------------------------------------
+
+Corners = frozenset[Effect]
+"""What a row that is in the cell can add to the integers of one feature."""
 
 
-def bound_condition_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
-    """Give f for the L1 norm and for the squared L2 norm, of a step that counts by conditions."""
-    ranges = Counter(_bound_row(step, row) for row in step.transform)
-    return _bound_moves(ranges, limits, 1), _bound_moves(ranges, limits, 2)
+def bound_feature_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
+    """Give f for the L1 norm and for the squared L2 norm, of a step that releases features."""
+    features = Counter(_find_feature_corners(step, rows) for rows in _list_features(step))
+    return _bound_moves(features, limits, 1), _bound_moves(features, limits, 2)
 
 
-def _bound_moves(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -> Moved:
-    def bound_together(entering: int, leaving: int) -> int:
+def _bound_moves(features: Counter[Corners], limits: Limits, power: int) -> Moved:
+    def bound_together(entering: int, leaving: int) -> Fraction | int:
         return sum(
             number
-            * max(entering * upper - leaving * lower, leaving * upper - entering * lower) ** power
-            for (lower, upper), number in ranges.items()
+            * max(
+                sum(
+                    abs(entering * y - leaving * x) ** power
+                    for y, x in zip(entry, leaver, strict=True)
+                )
+                for entry in corners
+                for leaver in corners
+            )
+            for corners, number in features.items()
         )
 
     @cache
-    def bound_move(entering: int, leaving: int) -> int:
+    def bound_move(entering: int, leaving: int) -> Fraction | int:
         joint = bound_together(entering, leaving)
         if limits.certain:
             return joint
@@ -267,8 +294,36 @@ def _bound_moves(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -
     return bound_move
 
 
+def _list_features(step: Step) -> list[tuple[int, ...]]:
+    """List the released integers of each feature; those that share nothing are apart."""
+    every_row = Measure(MeasureKind.RECORDS, None, step.query.where)
+    feature_of: dict[Quantity | Measure, int] = {}
+    features: dict[int, tuple[int, ...]] = {}
+    for number, row in enumerate(step.transform):
+        measures = [step.measures[place] for place in compress(range(len(row)), row)]
+        own = [measure.quantity or measure for measure in measures if measure != every_row]
+        rows: tuple[int, ...] = ()
+        for place in dict.fromkeys(feature_of[part] for part in own if part in feature_of):
+            rows += features.pop(place)
+            feature_of |= {part: number for part, at in feature_of.items() if at == place}
+        feature_of |= dict.fromkeys(own, number)
+        features[number] = (*rows, number)
+    return list(features.values())
+
+
+def _find_feature_corners(step: Step, rows: tuple[int, ...]) -> Corners:
+    """Give the corners of what a row of the table that is in the cell can add to a feature."""
+    factors = [step.transform[row] for row in rows]
+    places = [place for place in range(len(step.measures)) if any(row[place] for row in factors)]
+    measures = tuple(step.measures[place] for place in places)
+    if len(rows) == 1 and all(measure.kind is MeasureKind.RECORDS for measure in measures):
+        return frozenset((Fraction(end),) for end in _bound_row(step, factors[0]))
+    transform = tuple(tuple(row[place] for place in places) for row in factors)
+    return find_corners(replace(step, measures=measures, transform=transform))
+
+
 def _bound_row(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
-    """Bound what a row of the table that is in the cell can add to a released integer."""
+    """Bound what a row that is in the cell can add to an integer, by filters alone."""
     amounts: Counter[Expression | None] = Counter()
     for place in compress(range(len(row)), row):
         amounts[step.measures[place].where] += row[place]

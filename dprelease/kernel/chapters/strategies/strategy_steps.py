@@ -22,28 +22,34 @@ from dprelease.model import (
     Bounding,
     Expression,
     Form,
+    Grid,
     Group,
     Measure,
     MeasureKind,
     Plan,
+    Quantity,
     Query,
     Release,
     Step,
 )
 
+ADDED_UP = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.SUM}
+"""What a strategy adds up over the records of each cell."""
 
-def has_conditions(step: Step) -> bool:
-    """Tell whether a strategy's step counts the records of each cell by several filters."""
+
+def has_features(step: Step) -> bool:
+    """Tell whether a strategy's step releases several features of the records of each cell."""
     return is_of_strategy(step) and not step.axes and len(step.measures) > 1
 
 
 class Stated(Struct, frozen=True):
     """What the queries of a release filter and group by, and how rows of a unit are bounded.
 
-    Of groups those with a label for every record.
+    Of groups those with a label for every record; of columns the name and the grid.
     """
 
     filters: frozenset[Expression | None]
+    quantities: frozenset[tuple[str, Grid | None]]
     groups: frozenset[Group]
     bounding: Bounding | None
     tables: frozenset[str]
@@ -52,10 +58,18 @@ class Stated(Struct, frozen=True):
 def collect_stated(release: Release) -> Stated:
     """Gather what a strategy may filter and group by, of which rows."""
     queries = release.queries
-    filters = frozenset({None, *(query.where for query in queries)})
+    shares = [
+        part
+        for query in queries
+        if query.numerator is not None and query.where is None
+        for part in (query.numerator.where, query.among)
+    ]
+    filters = frozenset({None, *(query.where for query in queries), *shares})
+    columns = [query.column for query in queries if query.column is not None]
+    quantities = frozenset((column.name, column.grid) for column in columns)
     groups = frozenset(group.complete() for query in queries for group in query.groups)
     tables = frozenset(query.table for query in queries)
-    return Stated(filters, groups, release.privacy.bounding, tables)
+    return Stated(filters, quantities, groups, release.privacy.bounding, tables)
 
 
 def find_steps_breaches(plan: Plan) -> Iterator[Breach]:
@@ -81,9 +95,10 @@ def _collect_filters(step: Step) -> set[Expression | None]:
 
 
 def _has_own_filter(step: Step) -> bool:
-    """Require no common filter of conditions: with one, an engine could count rows outside it."""
+    """Require one filter, or several over all rows: an engine could count rows outside of one."""
     if len(step.measures) > 1:
-        return step.query.where is None
+        where = step.query.where
+        return where is None or all(measure.where == where for measure in step.measures)
     return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
 
 
@@ -102,6 +117,32 @@ def _is_plain_count(planned: tuple[Step, Stated]) -> bool:
     )
 
 
+def _is_adding_up_stated(step: Step, declared: Stated) -> bool:
+    """Tell whether a step counts records and adds up values of columns of the release's queries."""
+    return step.query.statistic == "count" and all(
+        measure.kind in ADDED_UP
+        and measure.survey_weight is None
+        and (measure.quantity is None or _name_grid(measure.quantity) in declared.quantities)
+        for measure in step.measures
+    )
+
+
+def _name_grid(quantity: Quantity) -> tuple[str, Grid | None]:
+    return quantity.column, quantity.grid
+
+
+def _find_unit(step: Step, row: tuple[int, ...]) -> Fraction | None:
+    """Find the value of one step of an integer: of its one column, or of records; None of more."""
+    quantities = {
+        measure.quantity
+        for factor, measure in zip(row, step.measures, strict=True)
+        if factor and measure.quantity is not None
+    }
+    if len(quantities) > 1:
+        return None
+    return next((quantity.grid.step for quantity in quantities), Fraction(1))
+
+
 def _is_bounding_rows_alone(bounding: Bounding | None) -> bool:
     if bounding is None:
         return True
@@ -117,15 +158,15 @@ def _has_stated_groups(step: Step, declared: Stated) -> bool:
 STRATEGY: Rules[tuple[Step, Stated]] = (
     Rule("a strategy releases numbers", lambda case: case[0].form is Form.NUMBERS),
     Rule(
-        "a strategy counts records",
-        lambda case: (
-            case[0].query.statistic == "count"
-            and all(measure.kind is MeasureKind.RECORDS for measure in case[0].measures)
-        ),
+        "a strategy counts records, or adds up values of columns of the release's queries",
+        lambda case: _is_adding_up_stated(*case),
     ),
     Rule(
-        "integers of a strategy are counts themselves",
-        lambda case: all(unit == Fraction(1) for unit in case[0].unit),
+        "integers of a strategy are counts, or in the steps of one column",
+        lambda case: all(
+            unit == _find_unit(case[0], row)
+            for unit, row in zip(case[0].unit, case[0].transform, strict=True)
+        ),
     ),
     Rule("a strategy asks for counts by groups and a filter alone", _is_plain_count),
     Rule(
@@ -141,7 +182,7 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
         lambda case: case[1].filters.issuperset(_collect_filters(case[0])),
     ),
     Rule(
-        "a strategy counts by its own filter, or by several over all rows",
+        "a strategy has its own filter, or several over all rows",
         lambda case: _has_own_filter(case[0]),
     ),
     Rule(

@@ -621,7 +621,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("ratio"), {"denominator": None}),
     ),
-    "the measures use one quantity, or the two quantities of a ratio": (
+    "measures use one quantity, or two of a ratio, unless of a strategy": (
         'step 1, "q"',
         third_quantity,
     ),
@@ -851,13 +851,13 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             noise=Noise(NoiseFamily.EXPONENTIAL, ONE),
         ),
     ),
-    "a strategy counts records": (
+    "a strategy counts records, or adds up values of columns of the release's queries": (
         'step 1, "total"',
         lambda: plans.change_step(
             plans.plan_conditions(), 0, measures=(Measure(MeasureKind.UNITS),)
         ),
     ),
-    "integers of a strategy are counts themselves": (
+    "integers of a strategy are counts, or in the steps of one column": (
         'step 1, "total"',
         lambda: plans.change_step(plans.plan_conditions(), 0, unit=(HALF,)),
     ),
@@ -883,7 +883,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             plans.plan_conditions(), 0, {"where": WHERE}, measures=(replace(RECORDS, where=WHERE),)
         ),
     ),
-    "a strategy counts by its own filter, or by several over all rows": (
+    "a strategy has its own filter, or several over all rows": (
         'step 1, "total"',
         lambda: plans.change_step(
             plans.plan_conditions(), 0, {"where": plans.plan_conditions().reads[1].query.where}
@@ -1060,9 +1060,9 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q1"',
         lambda: plans.read(plans.plan_conditions(), 1, screened=True),
     ),
-    "combined figures are numbers of records in public cells": (
+    "combined figures are made of sums over records in public cells": (
         'the figures of "q0"',
-        lambda: plans.read(plans.plan_conditions(), 0, {"statistic": "sum"}),
+        lambda: plans.read(plans.plan_conditions(), 0, {"statistic": "count_units"}),
     ),
     "no group of combined figures is listed twice": (
         'the figures of "q1"',
@@ -1074,7 +1074,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q1"',
         lambda: plans.term(plans.plan_conditions(), 1, 0, row=2),
     ),
-    "factors of terms are fractions": (
+    "factors of terms are fractions, their parts whole": (
         'the figures of "q1"',
         lambda: plans.term(plans.plan_conditions(), 1, 0, factor=0.5),
     ),
@@ -1094,7 +1094,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q1"',
         lambda: plans.term(plans.build_centred(), 1, 1, groups=()),
     ),
-    "the terms add up to the count of the query": (
+    "the terms add up to what the query asks, part by part": (
         'the figures of "q1"',
         lambda: plans.term(plans.build_centred(), 1, 1, factor=ONE),
     ),

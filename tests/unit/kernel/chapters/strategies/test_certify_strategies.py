@@ -142,7 +142,7 @@ def check_refused(plan: Plan) -> str:
     return complaint.message
 
 
-ADD_UP = "the terms add up to the count of the query"
+ADD_UP = "the terms add up to what the query asks, part by part"
 FILTER, OTHER = (plans.plan_conditions().reads[at].query.where for at in (1, 2))
 BY_H = plans.build_centred().reads[2].query.groups
 READABLE = "cells that are added up are released as they are"
