@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from msgspec import Struct
 
@@ -21,7 +22,8 @@ from dprelease.ledger.ledger_messages import (
 )
 from dprelease.ledger.privacy_filter import Caps, Terms, Total, split_loss
 from dprelease.ledger.totals import compute_total, is_meeting, sum_spent, sum_spent_rho
-from dprelease.model import LedgerSettings, Loss, Plan, Release
+from dprelease.model import LedgerSettings, Loss, Plan, Release, Step
+from dprelease.model.key_thresholds import add_failures
 
 
 class Reservation(Struct, frozen=True):
@@ -72,10 +74,22 @@ def check_loss(loss: Loss) -> None:
         raise ValueError("a privacy loss is not negative, and delta is below 1")
 
 
+def _take_apart(step: Step) -> list[Loss]:
+    """Take apart approximate zCDP: that but for which rho holds is a loss of its own.
+
+    Otherwise a step's loss is one.
+    """
+    failure = add_failures([step])
+    if not failure:
+        return [step.loss]
+    return [Loss(Fraction(0), Fraction(0), step.loss.rho), Loss(Fraction(0), failure)]
+
+
 def build_terms(plan: Plan) -> Terms:
     """State the loss of a run of the plan, and the period and place of its data."""
     release = plan.release
-    losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
+    losses = [part for step in plan.steps for part in _take_apart(step)]
+    losses += [step.loss for step in plan.records]
     parts = split_loss(plan.loss, losses, sums=plan.loss == plan.basic)
     period, disjoint = release.period, release.ledger.disjoint_periods
     if not disjoint or period is None:

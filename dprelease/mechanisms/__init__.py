@@ -26,6 +26,7 @@ from dprelease.model import (
 )
 from dprelease.model.privacy_events import Counted, Event
 from dprelease.model.shift import Shift
+from dprelease.privacy.partition_selection import find_hiding_threshold
 from dprelease.privacy.sensitivity import COUNTED, Contribution, Summed
 
 NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
@@ -65,7 +66,10 @@ class Target(Protocol):
 
 
 class Choice(Struct, frozen=True):
-    """The noise chosen for a target, the loss of that release alone, and its privacy events."""
+    """The noise chosen for a target, the loss of that release alone, and its privacy events.
+
+    ``failure`` is the chance but for which its rho holds: that of keys shown under a budget in rho.
+    """
 
     noise: Noise
     loss: Loss
@@ -73,6 +77,7 @@ class Choice(Struct, frozen=True):
     form: Form = Form.NUMBERS
     scheme: QuantileScheme | None = None
     threshold: int | None = None
+    failure: Fraction = Fraction(0)
 
 
 NOTHING = Choice(NO_NOISE, NO_LOSS)
@@ -205,6 +210,23 @@ class Mechanism(ABC):
             ValueError: The mechanism can't select keys.
         """
         raise ValueError("private keys are selected by noise on a count")
+
+    def select_by_rho(
+        self, target: Target, limits: Contribution, rho: Fraction, delta: Fraction
+    ) -> tuple[Noise, int]:
+        """Choose noise of this rho, and the threshold at which new keys are shown with ``delta``.
+
+        Args:
+            target: The count.
+            limits: Limits on one unit's contribution to the keys.
+            rho: Positive; pays for the noise.
+            delta: Pays for keys of one unit alone.
+
+        Returns:
+            The noise, and the least noisy count at which a key is shown.
+        """
+        noise = self.calibrate_rho(target, rho, delta).noise
+        return noise, find_hiding_threshold(noise, limits, delta)
 
     def compute_variance(self, noise: Noise) -> Fraction:
         """Compute the variance of the continuous law of noise on integers, to compare mechanisms.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fractions import Fraction
+
 from dprelease.model.plans import Plan, Step
 from dprelease.model.queries import Query
 
@@ -17,6 +20,24 @@ def compute_unit_width(step: Step) -> int:
 def compute_least_units(step: Step) -> int:
     """Compute the noisy number of units from which a key is shown; 0 if the step selects none."""
     return 0 if step.threshold is None else step.threshold // compute_unit_width(step)
+
+
+def is_selecting_by_epsilon(step: Step) -> bool:
+    """Tell whether a step selects private keys and its loss is in epsilon and delta alone."""
+    return step.threshold is not None and step.loss.rho is None
+
+
+def add_failures(steps: Iterable[Step]) -> Fraction:
+    """Add up the chances but for which the rhos of selections of private keys hold.
+
+    They are the deltas that the spec allows: such a step is approximate zCDP.
+    """
+    selections = (
+        step.query.key_selection
+        for step in steps
+        if step.threshold is not None and step.loss.rho is not None
+    )
+    return sum((one.delta for one in selections if one is not None), Fraction(0))
 
 
 def list_wanted_queries(plan: Plan) -> list[Query]:

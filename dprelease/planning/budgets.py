@@ -67,6 +67,9 @@ def read_total(release: Release) -> Total:
     """Read the total from the spec; a delta is taken for rho, and summed where left out."""
     privacy = release.privacy
     delta = STATED_DELTA if is_delta_ours(release) else _read_declared_delta(release)
+    if privacy.rho is not None and not privacy.delta:
+        # Keys that are shown take theirs beside the one that epsilon is stated at.
+        delta += _sum_selection_deltas(release)
     return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)
 
 
@@ -82,12 +85,17 @@ def _read_declared_delta(release: Release) -> Fraction:
     privacy = release.privacy
     if privacy.delta > 0 or privacy.epsilon is not None:
         return privacy.delta
-    queries, selecting = release.queries, find_selecting_queries(release)
+    queries = release.queries
     delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
-    delta += sum(
-        (get_selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
-    )
+    if privacy.rho is None:
+        delta += _sum_selection_deltas(release)
     return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))
+
+
+def _sum_selection_deltas(release: Release) -> Fraction:
+    selecting = find_selecting_queries(release)
+    deltas = (get_selection_delta(query) for query in release.queries if query.name in selecting)
+    return sum(deltas, Fraction(0))
 
 
 def find_selecting_queries(release: Release) -> frozenset[str]:

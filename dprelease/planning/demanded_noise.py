@@ -16,8 +16,10 @@ from dprelease.model import Accuracy, Loss, Read, Release, Step
 from dprelease.model.privacy_events import Approximate
 from dprelease.planning.budgets import Total, complain, compute_root, get_selection_delta
 from dprelease.planning.steps import Choices, Draft
+from dprelease.privacy.composition import BEYOND_RHO
 from dprelease.privacy.interval_arithmetic import round_up
 from dprelease.privacy.sensitivity import Contribution, Summed
+from dprelease.privacy.zcdp import EPSILON_DIGITS, bound_epsilon, bound_pure_rho
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -193,6 +195,8 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
     """
     paying = [draft for draft in drafts if not draft.free]
     choosing = [draft for draft in paying if draft.selects]
+    if choosing and total.rho is not None:
+        return _choose_in_rho(release, paying, choosing, total)
     choices = {
         draft.name: find_weakest(release, draft, partial(choose_selection, draft))
         for draft in choosing
@@ -218,6 +222,57 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
             )
         choices[draft.name] = choose_selection(draft, epsilon)
     return choices
+
+
+def _choose_in_rho(
+    release: Release, paying: Sequence[Draft], choosing: Sequence[Draft], total: Total
+) -> Choices:
+    """Choose noise and thresholds under a total in rho: by stated rho, or by weight."""
+    asking = [draft for draft in paying if not draft.demand.is_stated and not draft.demand.targeted]
+    # As the square of the intensity that the weights of Gaussian noise stand for.
+    roots = {draft.name: compute_root(_weigh_by_length(draft), 2) for draft in asking}
+    owned = sum((draft.demand.rho or Fraction(0) for draft in paying), Fraction(0))
+    pure = (draft.demand.epsilon for draft in paying if draft.demand.epsilon is not None)
+    owned += sum(map(bound_pure_rho, pure), Fraction(0))
+    failures = sum((get_selection_delta(draft.query) for draft in choosing), Fraction(0))
+    remaining_delta = (total.delta - failures) / len(paying)
+    choices: Choices = {}
+    for draft in choosing:
+        rho = draft.demand.rho
+        if rho is None and draft.name in roots and total.rho is not None:
+            rho = (total.rho - owned) * roots[draft.name] / sum(roots.values(), Fraction(0))
+        if rho is None or rho <= 0:
+            raise complain(
+                release,
+                draft.query,
+                "E316",
+                f'"{draft.name}" selects private keys, but has no rho for it',
+            )
+        if remaining_delta <= 0:
+            raise ValueError("the deltas of selections leave none to state epsilon at")
+        choices[draft.name] = _choose_selection_by_rho(draft, rho, remaining_delta)
+    return choices
+
+
+def _weigh_by_length(draft: Draft) -> Fraction:
+    """Weigh the L2 norm, to which Gaussian noise refers; a weight refers to the L1 norm."""
+    change = draft.sensitivity
+    length = Fraction(change.l2_squared, change.l1**2) if draft.additive else Fraction(1, 16)
+    return draft.demand.weight * length
+
+
+def _choose_selection_by_rho(draft: Draft, rho: Fraction, stated_delta: Fraction) -> Choice:
+    """Choose noise and threshold of a count that selects keys; state epsilon at a delta more."""
+    limits = draft.neighbours.contribution
+    keys = min(limits.groups, limits.rows)
+    counted, failure = Contribution(keys, keys, 1), get_selection_delta(draft.query)
+    mechanism = draft.mechanisms.concentrated
+    noise, threshold = mechanism.select_by_rho(draft, counted, rho, failure)
+    # Beside the claim of all, one that is confirmed by itself.
+    epsilon = max(bound_epsilon(rho, stated_delta), rho * BEYOND_RHO)
+    loss = Loss(round_up(epsilon, EPSILON_DIGITS), stated_delta + failure, rho)
+    event = Approximate(loss.epsilon, loss.delta)
+    return Choice(noise, loss, ((event, 1),), threshold=threshold, failure=failure)
 
 
 def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:

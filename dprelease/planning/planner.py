@@ -19,7 +19,6 @@ from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Rele
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.model.source_registry import SOURCES, Records
 from dprelease.planning.budgets import (
-    STATED_DELTA,
     Total,
     build_failure,
     is_delta_ours,
@@ -170,7 +169,7 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
         notes.append(
             sentence(
                 "plan.notes.delta_beside_rho",
-                delta=number(STATED_DELTA),
+                delta=number(total.delta),
             )
         )
     notes += [

@@ -126,7 +126,9 @@ def choose_best_solution(
         else:
             solution = _try_all_strategies(release, unshared, joined, solution, total)
         solution = _try_alternatives(release, solution, total, as_version_02=as_version_02)
-        return solution if as_version_02 else _try_selecting_means(release, solution, total)
+        if as_version_02 or total.rho is not None:
+            return solution
+        return _try_selecting_means(release, solution, total)
     separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -289,7 +291,7 @@ class _Solver(Struct, frozen=True):
     def _list_costs(self, choices: Choices) -> list[Cost]:
         """List the costs of the drafts that have noise."""
         chosen = [choices[draft.name] for draft in self.drafts if draft.name in choices]
-        return [Cost(choice.loss, choice.events) for choice in chosen]
+        return [Cost(choice.loss, choice.events, choice.failure) for choice in chosen]
 
     # --- targets --------------------------------------------------------------------------------
 

@@ -48,10 +48,15 @@ WORTH = 1 - Fraction(1, 10**3)
 
 
 class Cost(Struct, frozen=True):
-    """The cost of one release: its loss alone, and the events of which tighter methods compose."""
+    """The cost of one release: its loss alone, and the events of which tighter methods compose.
+
+    With a ``failure`` the rho of the loss is that of approximate zCDP: it holds but for this
+    chance.
+    """
 
     loss: Loss
     events: tuple[Counted, ...]
+    failure: Fraction = ZERO
 
     def __post_init__(self) -> None:
         if (self.loss.epsilon > 0 or self.loss.delta > 0) and not self.events:
@@ -91,6 +96,9 @@ def compose(
         raise ValueError("delta must lie in [0, 1)")
     allowed = ZERO if accounting == "pure" else delta
     losses = [cost.loss for cost in costs]
+    failure = sum((cost.failure for cost in costs), ZERO)
+    if failure > 0:
+        return _compose_approximately(losses, failure, delta, accounting), ZCDP
     bounds: dict[str, Callable[[], Loss | None]] = {
         BASIC: lambda: _compose_by_sum(losses, allowed),
         MIXED: lambda: _compose_by_kind(losses, allowed),
@@ -212,6 +220,17 @@ def _compose_by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     # such a claim says little, and is hard to confirm by another path: more is claimed.
     epsilon = max(zcdp.bound_epsilon(rho, delta), rho * BEYOND_RHO)
     return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
+
+
+def _compose_approximately(
+    losses: Sequence[Loss], failure: Fraction, delta: Fraction, accounting: str
+) -> Loss:
+    """Add up approximate zCDP: of delta, what fails is left for no conversion of rho."""
+    concentrated = ZCDP in ALLOWED[accounting] and failure < delta
+    loss = _compose_by_zcdp(losses, delta - failure) if concentrated else None
+    if loss is None:
+        raise ValueError("approximate zCDP composes by rho, at a delta above what may fail")
+    return Loss(loss.epsilon, delta, loss.rho)
 
 
 def _compose_by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:

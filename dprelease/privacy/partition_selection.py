@@ -40,7 +40,10 @@ divergence in that direction is at most 1 - pi. (b) Replace-one does not double 
 delta: each direction meets only one unit's new keys in its own right, the other's enter by the
 minimum in 3, and T depends on G, not 2 G. Only the noise is that of a replaced unit. (c) An event
 of chance 1 - r_G separates all new keys, so Gaussian noise of rho-zCDP makes it r_G-approximate
-rho-zCDP (Bun and Steinke 2016, definition 8.1): over several releases rhos add, and so do the r_G.
+rho-zCDP (Bun and Steinke 2016, definition 8.1): over several releases rhos add, and so do the r_G
+(lemma 8.2). At any delta' the total is (epsilon, delta' + sum of r_G)-DP, with the epsilon that the
+sum of rhos has at delta' (lemma 8.8). So under a budget in rho the delta of a selection pays for
+new keys alone (``find_hiding_threshold``), beside rho, which pays for the noise.
 
 *Laplace.* Where the scale is the L1 change over epsilon, A_m = 0, so the least T is that
 with r_G <= delta. One less fails whatever epsilon is, as all keys can be new.
@@ -291,6 +294,29 @@ def _bound_other_shift(limits: Contribution, new: int, adjacency: Adjacency) -> 
 def _build_shift(limits: Contribution) -> Shift:
     change = bound_addition(limits, COUNT, limits.groups)
     return Shift(change.l2_squared, change.coordinates, change.shapes)
+
+
+def find_hiding_threshold(noise: Noise, contribution: Contribution, delta: Fraction) -> int:
+    """Find the least threshold T at which new keys are shown with a chance of at most ``delta``.
+
+    With noise that is rho-zCDP on all counts, the release is delta-approximate rho-zCDP under
+    either neighbour relation.
+
+    Args:
+        noise: Laplace or Gaussian noise on each count.
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        delta: Chance that a key of one unit alone may be shown, between 0 and 1.
+
+    Returns:
+        T: certainly valid, and the least such T up to 10^-60 in delta.
+
+    Raises:
+        ValueError: delta is out of range, or the noise has no parameter.
+    """
+    _check(delta)
+    if noise.parameter <= 0:
+        raise ValueError("keys from the data need noise of a positive parameter")
+    return _find_least_hidden(noise, contribution, delta)
 
 
 # --- searches -----------------------------------------------------------------------------------

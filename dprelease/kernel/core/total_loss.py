@@ -11,6 +11,7 @@ from dprelease.kernel.core import additive_loss
 from dprelease.kernel.core.chapters import Chapters
 from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches
 from dprelease.model import Loss, Plan
+from dprelease.model.key_thresholds import add_failures, is_selecting_by_epsilon
 from dprelease.model.strategies import group_strategies
 
 _ZERO = Fraction(0)
@@ -57,21 +58,20 @@ class _Total(Struct, frozen=True):
 def _is_composition_confirmed(total: _Total) -> bool:
     """Confirm the composed loss.
 
-    What selects private keys is (epsilon, delta)-DP and decides which cells the other steps have.
-    Whatever it decides, these together are private as if the cells had been given; so the two
-    losses add up. Those of the others compose by any one of three arguments, each enough by itself.
-    The fourth takes all steps at once (``chapters``): by what they do to the distribution of the
-    privacy loss.
-    Record-level tables are added to that.
+    What selects private keys decides which cells the other steps have. Whatever it decides, these
+    together are private as if the cells had been given; so the two losses add up: epsilon and
+    delta, or of approximate zCDP the delta but for which it is one of the others. These compose by
+    any of three arguments. The fourth takes all steps at once (``chapters``), by what they do to
+    the distribution of the privacy loss. Record-level tables are added to that.
     """
     plan = total.plan
     if not plan.steps:
         return True
     epsilon = plan.loss.epsilon - total.records.epsilon
     delta = plan.loss.delta - total.records.delta
-    selecting = add_losses(step.loss for step in plan.steps if step.threshold is not None)
-    others = [step.loss for step in plan.steps if step.threshold is None]
-    rest = epsilon - selecting.epsilon, delta - selecting.delta
+    selecting = add_losses(step.loss for step in plan.steps if is_selecting_by_epsilon(step))
+    others = [step.loss for step in plan.steps if not is_selecting_by_epsilon(step)]
+    rest = epsilon - selecting.epsilon, delta - selecting.delta - add_failures(plan.steps)
     if min(rest) >= 0 and _is_within_sums(others, *rest):
         return True
     return total.chapters.composes(plan, epsilon, delta)

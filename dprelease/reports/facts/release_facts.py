@@ -23,6 +23,7 @@ from dprelease.model import (
     Review,
     StoredTable,
 )
+from dprelease.model.key_thresholds import add_failures
 from dprelease.model.source_registry import SOURCES
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.facts.explanations import word_warnings
@@ -302,7 +303,13 @@ def _name_variant(plan: Plan) -> str:
         return "approximate"
     # The budget is stated in rho: as the total, or else by all that is released.
     in_rho = privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
-    return "zero-concentrated" if in_rho else "approximate"
+    if not in_rho:
+        return "approximate"
+    return APPROXIMATELY if add_failures(plan.steps) else "zero-concentrated"
+
+
+APPROXIMATELY = "approximate zero-concentrated"
+"""Zero-concentrated but for a chance: that a private key of one unit alone is shown."""
 
 
 def _word_guarantee(plan: Plan) -> str:
@@ -311,9 +318,19 @@ def _word_guarantee(plan: Plan) -> str:
     if plan.loss.delta:
         delta = say("guarantee.loss.delta", delta=write_headline(to_json_number(plan.loss.delta)))
         loss = say("guarantee.loss.both", epsilon=loss, delta=delta)
-    if plan.loss.rho is not None and _name_variant(plan) == "zero-concentrated":
+    variant = _name_variant(plan)
+    if plan.loss.rho is not None and variant in {"zero-concentrated", APPROXIMATELY}:
         rho = write_headline(to_json_number(plan.loss.rho))
-        loss = say("guarantee.loss.zcdp", loss=loss, rho=rho)
+        loss = (
+            say("guarantee.loss.zcdp", loss=loss, rho=rho)
+            if variant != APPROXIMATELY
+            else say(
+                "guarantee.loss.approximate_zcdp",
+                loss=loss,
+                rho=rho,
+                delta=write_headline(to_json_number(add_failures(plan.steps))),
+            )
+        )
     neighbours = choose_unit(privacy).neighbours
     return say(
         "guarantee.sentence",

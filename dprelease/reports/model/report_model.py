@@ -206,7 +206,12 @@ class Deployment(Fact, frozen=True, kw_only=True):
 
     basic: Basic
     privacy_unit: PrivacyUnit
-    dp_variant: Annotated[str, extend_schema(enum=["pure", "approximate", "zero-concentrated"])]
+    dp_variant: Annotated[
+        str,
+        extend_schema(
+            enum=["pure", "approximate", "zero-concentrated", "approximate zero-concentrated"]
+        ),
+    ]
     privacy_loss: PrivacyLoss
     model: Annotated[str, extend_schema(enum=["central", "local", "central and local"])]
     accounting: Composition

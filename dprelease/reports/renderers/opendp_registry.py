@@ -108,7 +108,8 @@ def build_entry(report: ReportFacts) -> dict[str, Any]:
 
 def _name_variant(report: ReportFacts) -> str:
     """Name the variant: that of the total, or by which the losses of all queries were added up."""
-    if report.deployment.dp_variant == "zero-concentrated" or report.accounting.method == "zcdp":
+    concentrated = report.deployment.dp_variant.endswith("zero-concentrated")
+    if concentrated or report.accounting.method == "zcdp":
         return "Zero-concentrated DP"
     return "Approximate DP" if report.deployment.privacy_loss.delta else "Pure DP"
 
@@ -120,6 +121,8 @@ def _list_parameters(report: ReportFacts) -> dict[str, Any]:
     if _name_variant(report) != "Zero-concentrated DP":
         return {"privacy_parameters": parameters}
     details = f"rho is the loss. It means epsilon at delta = {format_number(loss.delta)}."
+    if report.deployment.dp_variant.startswith("approximate"):
+        details += " It holds but for the chance, part of that delta, that a private key is shown."
     return {
         "privacy_parameters": {"rho": loss.rho, **parameters},
         "privacy_parameters_details": details,

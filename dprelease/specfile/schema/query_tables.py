@@ -24,7 +24,8 @@ class SelectionSection(Section, header="partition_selection = { ... }"):
     WORDS = (
         "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
         "One selection applies to the whole table and uses its `count` (`count_units` if the unit "
-        "is a column); a table without such a query gets `<table>_rows` or `<table>_units`."
+        "is a column); a table without such a query gets `<table>_rows` or `<table>_units`, unless "
+        "the number of values of a `mean` selects."
     )
 
     delta = Key(

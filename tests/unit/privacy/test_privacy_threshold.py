@@ -11,16 +11,23 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.kernel.chapters.private_keys import key_loss as threshold_verifier
-from dprelease.kernel.chapters.private_keys.key_loss import Selection, is_confirmed
+from dprelease.kernel.chapters.private_keys.key_loss import (
+    Selection,
+    is_approximately_confirmed,
+    is_confirmed,
+)
+from dprelease.kernel.core.additive_loss import bound_pure_rho, bound_zcdp_delta
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import (
     NewKeys,
     bound_tail,
     calibrate_gaussian,
+    find_hiding_threshold,
     find_laplace_threshold,
 )
 from dprelease.privacy.sensitivity import Contribution
@@ -212,6 +219,34 @@ def test_gaussian_costs_what_it_claims_and_no_less(
     less = Noise(GAUSSIAN, sigma2 * Fraction(9, 10))
     assert worst(less, threshold, limits, adjacency, e) > float(d) or not is_tight
     assert not is_confirmed(selection(less, threshold, limits, adjacency), e, d)
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN])
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("limits", TINY, ids=str)
+def test_a_selection_in_rho_is_private_at_every_epsilon_but_for_its_delta(
+    limits: Contribution, adjacency: Adjacency, family: NoiseFamily
+) -> None:
+    """Approximate zCDP: at any epsilon, what rho has there and the delta of keys together."""
+    length = (2 if adjacency is REPLACE else 1) * limits.squares
+    l1 = (2 if adjacency is REPLACE else 1) * limits.rows
+    noise = Noise(family, Fraction(length if family is GAUSSIAN else l1))
+    rho = Fraction(1, 2) if family is GAUSSIAN else bound_pure_rho(Fraction(1))
+    failure = Fraction(1, 50)
+    threshold = find_hiding_threshold(noise, limits, failure)
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
+        allowed = float(failure + bound_zcdp_delta(rho, epsilon))
+        assert worst(noise, threshold, limits, adjacency, epsilon) <= allowed + 1e-12
+    assert worst(noise, threshold - 1, limits, adjacency, Fraction(30)) > float(failure)
+    chosen = selection(noise, threshold, limits, adjacency)
+    assert is_approximately_confirmed(chosen, rho, failure)
+    assert not is_approximately_confirmed(chosen, rho * Fraction(99, 100), failure)
+    assert not is_approximately_confirmed(chosen, rho, failure / 100)
+    lower = selection(noise, threshold - 1, limits, adjacency)
+    assert not is_approximately_confirmed(lower, rho, failure)
+    for wrong in ({"width": 2}, {"draws": 2}, {"rows": 0}, {"threshold": limits.per_group}):
+        assert not is_approximately_confirmed(replace(chosen, **wrong), rho, failure)
 
 
 def test_a_key_that_stays_hidden_needs_no_condition() -> None:

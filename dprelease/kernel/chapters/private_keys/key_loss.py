@@ -96,6 +96,31 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
     return _is_every_number_confirmed(bound_noisy, least_hidden, 1 - delta)
 
 
+def is_approximately_confirmed(selection: Selection, rho: Fraction, failure: Fraction) -> bool:
+    """Tell whether showing keys and their noisy counts is failure-approximate rho-zCDP."""
+    noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
+    groups = min(selection.groups, selection.rows)
+    rows = min(selection.rows, groups * row_limit)
+    if noise.parameter <= 0 or (selection.width, selection.draws) != (1, 1):
+        return False
+    if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < failure < 1:
+        return False
+    is_hidden = all(
+        _bound_hidden(noise, selection.threshold, rows, new, row_limit) >= 1 - failure
+        for new in range(1, groups + 1)
+    )
+    is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
+    if noise.family is NoiseFamily.GAUSSIAN:
+        shift = _bound_counts_shift(rows, groups, row_limit)
+        length = _bound_apart(shift, shift).l2_squared if is_replaced else shift.l2_squared
+        return is_hidden and additive_loss.compute_gaussian_rho(noise.parameter, length) <= rho
+    if noise.family is not NoiseFamily.LAPLACE:
+        return False
+    moved = rows * (2 if is_replaced else 1)
+    epsilon = additive_loss.compute_laplace_epsilon(noise.parameter, moved)
+    return is_hidden and additive_loss.bound_pure_rho(epsilon) <= rho
+
+
 def _is_pair_confirmed(
     selection: Selection, groups: int, epsilon: Fraction, delta: Fraction
 ) -> bool:
@@ -335,6 +360,15 @@ def _compute_allowed_delta(query: Query) -> Fraction:
     return query.key_selection.delta if query.key_selection is not None else Fraction(0)
 
 
+def _read_own_delta(step: Step) -> Fraction:
+    """Read the delta that a selection claims for itself.
+
+    Where it claims a rho, that holds but for the delta that the spec allows; what the step claims
+    beyond is for stating its epsilon.
+    """
+    return step.loss.delta if step.loss.rho is None else _compute_allowed_delta(step.query)
+
+
 # A key is shown for its number of units alone, which no unit moves by more than 1. That a
 # threshold is one of numbers with noise follows from the rules of forms and of no noise.
 SELECTION: Rules[_Selection] = (
@@ -354,7 +388,7 @@ SELECTION: Rules[_Selection] = (
     Rule("the selection of keys claims a delta", lambda it: it.step.loss.delta > 0),
     Rule(
         "the spec allows the delta of the selection of keys",
-        lambda it: _compute_allowed_delta(it.step.query) >= it.step.loss.delta,
+        lambda it: _compute_allowed_delta(it.step.query) >= _read_own_delta(it.step),
     ),
 )
 
@@ -370,10 +404,9 @@ def find_key_loss_breaches(plan: Plan) -> Iterator[Breach]:
             )
 
 
-def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
-    """Confirm keys and their counts: new keys stay hidden, others can't be told apart."""
+def _build_selection(step: Step, privacy: Privacy) -> Selection:
     limits = derive_limits(step, privacy)
-    selection = Selection(
+    return Selection(
         step.noise,
         step.threshold or 0,
         rows=limits.rows,
@@ -383,6 +416,24 @@ def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
         width=compute_unit_width(step),
         draws=len(step.transform),
     )
+
+
+def _is_rho_confirmed(step: Step, privacy: Privacy) -> bool:
+    """Confirm a claim in rho: the selection is approximate zCDP, but for the spec's delta.
+
+    New keys stay hidden but for that chance; given that they do, the counts of all others have
+    noise of no more than rho (Bun and Steinke 2016, definition 8.1).
+    """
+    rho, failure = step.loss.rho, _compute_allowed_delta(step.query)
+    return rho is None or is_approximately_confirmed(_build_selection(step, privacy), rho, failure)
+
+
+def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
+    """Confirm keys and their counts: new keys stay hidden, others can't be told apart."""
+    selection = _build_selection(step, privacy)
+    if step.loss.rho is not None:
+        stated = step.loss.delta - _compute_allowed_delta(step.query)
+        return additive_loss.bound_zcdp_delta(step.loss.rho, step.loss.epsilon) <= stated
     if selection.draws > 1:
         # By the corners of what rows add, beside the proof that each adds its width.
         l1 = bound_worst_change(step, privacy).l1
@@ -392,7 +443,10 @@ def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
 
 
 KEY_LOSS: Rules[tuple[Step, Privacy]] = (
-    Rule("the selection of keys claims no rho", lambda it: it[0].loss.rho is None),
+    Rule(
+        "the selection of keys costs no more rho, but for the spec's delta, than it claims",
+        lambda it: _is_rho_confirmed(*it),
+    ),
     Rule(
         "the selection of keys costs no more epsilon and delta than it claims",
         lambda it: _is_key_loss_confirmed(*it),

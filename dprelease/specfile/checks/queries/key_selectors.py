@@ -66,6 +66,10 @@ class _Table:
         if not amounts or not agree:
             return self.members
         payer, epsilon = amounts.get("epsilon", (None, None))
+        total = self.parts.privacy.model
+        if total.rho is not None:
+            self._check_in_rho(*amounts["delta"], payer)
+            epsilon = None
         selection = KeySelection(amounts["delta"][1], epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
@@ -80,7 +84,9 @@ class _Table:
             return [*members, *self._build_implied(f"{self.table}_{suffix}", statistic, selection)]
         count = min(counts, key=lambda query: (query.where is not None, query.number))
         if payer is None or epsilon is None:
-            if count.rho is not None:
+            if total.rho is not None:
+                self._check_count_in_rho(count)
+            elif count.rho is not None:
                 message = f"{show(count.name)} selects private keys, which can't be done in rho"
                 self._complain("E225", message, count, "rho", hint="state epsilon instead")
             return members
@@ -99,9 +105,29 @@ class _Table:
         if total.accounting == "pure":
             message = 'accounting = "pure" does not allow the delta of private keys'
             self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
-        elif total.rho is not None or total.accounting == "zcdp":
-            message = "private keys can't be selected under a budget in rho"
+        elif total.rho is None and total.accounting == "zcdp":
+            message = 'accounting = "zcdp" without a total rho does not allow private keys'
             self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
+
+    def _check_in_rho(self, query: Query, delta: Fraction, payer: Query | None) -> None:
+        """Complain of a selection that does not fit a total in rho."""
+        if payer is not None:
+            message = "the total is in rho, and so is what selects keys"
+            hint = "leave epsilon out; the count that selects keys has a share of rho"
+            self._complain("E225", message, payer, _SELECTION, "epsilon", hint=hint)
+        stated = self.parts.privacy.model.delta
+        if stated and delta >= stated:
+            message = "the selection of keys leaves nothing of the delta at which epsilon is stated"
+            hint = "lower it, or raise or leave out the delta of [privacy]"
+            self._complain("E238", message, query, _SELECTION, "delta", hint=hint)
+
+    def _check_count_in_rho(self, count: Query) -> None:
+        """Complain of a count with a budget that no selection under a total in rho has."""
+        for key in ("epsilon", "accuracy"):
+            if getattr(count, key) is not None:
+                message = f"{show(count.name)} selects private keys under a total in rho"
+                hint = f"state rho or weight instead of {key}"
+                self._complain("E225", message, count, key, hint=hint)
 
     def _build_implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
         first = self.members[0]
