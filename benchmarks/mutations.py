@@ -184,7 +184,7 @@ MUTANTS = [
     Mutant("if term.part == part:", "if True:", "certify: the parts of a share are apart", "unit/planning/test_features.py"),
     Mutant("return read.factors == (units[0] / 2, -units[1] / 2)", "return True", "certify: the factors of a share", "unit/planning/test_features.py"),
     Mutant("and (measure.quantity is None or _name_grid(measure.quantity) in declared.quantities)", "and True", "certify: columns of a strategy are those of queries", "unit/planning/test_features.py"),
-    Mutant("return where is None or all(measure.where == where for measure in step.measures)", "return True", "certify: the filter of features", "unit/kernel/core/test_rules.py"),
+    Mutant("return where is None or all(measure.where == where for measure in step.measures)", "return True", "certify: the filter of features", "unit/planning/test_features.py"),
     Mutant("return parts.bound_noise((half + off, off - half), alpha) + step_of_half", "return parts.bound_noise((half, -half), alpha) + step_of_half", "a share off the middle has the noise of its records", "statistical/test_feature_intervals.py"),
     # --- survey weights
     Mutant("return Vector(highest * row.l1, highest**2 * row.l2_squared, row.width, plural=row.plural)", "return Vector(row.l1, row.l2_squared, row.width, plural=row.plural)", "weights: a weighted share", "contracts/test_sensitivity.py"),

@@ -18,7 +18,12 @@ from dprelease.model import Noise, NoiseFamily, OutputColumn, OutputTable
 from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
 from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
-from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts, StrategyStep
+from dprelease.reports.model.strategy_model import (
+    CombinedQuery,
+    LinearFigure,
+    StrategyFacts,
+    StrategyStep,
+)
 from dprelease.reports.text.shown_names import get_column_title, write_key
 
 if TYPE_CHECKING:
@@ -144,7 +149,7 @@ class Published:
         return tuple(result)
 
     @cached_property
-    def _strategies(self) -> dict[str, tuple[StrategyFacts, tuple[Term, ...]]]:
+    def _strategies(self) -> dict[str, tuple[StrategyFacts, CombinedQuery, tuple[Term, ...]]]:
         queries = {}
         for strategy in self._facts.strategies:
             steps = {step.name: step for step in strategy.steps}
@@ -161,9 +166,8 @@ class Published:
                     )
                     for term in query.terms
                 )
-                plain = all(axis.kind in _KINDS for step in steps.values() for axis in step.axes)
-                if plain and not query.is_quotient:
-                    queries[query.name] = strategy, terms
+                if all(axis.kind in _KINDS for step in steps.values() for axis in step.axes):
+                    queries[query.name] = strategy, query, terms
         return queries
 
     def _read_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
@@ -182,7 +186,8 @@ class Published:
                 continue
             query = queries[column.query]
             linear = {column.column: column for column in query.linear}
-            if column.name not in {name_column(query.name), *linear}:
+            number = [f"{query.name}_count"] if self._is_quotient(query.name) else []
+            if column.name not in {name_column(query.name), *linear, *number}:
                 continue
             groups = tuple(key.name for key in keys)
             values = Values(column, raws.get(column.name))
@@ -208,6 +213,9 @@ class Published:
                 counts[query.name] = figures
             result.append(figures)
         for figures in result:
+            if self._is_quotient(figures.query.name) and not figures.is_behind:
+                yield self._attach_share(figures, counts)
+                continue
             shares = [linear for linear in figures.query.linear if linear.share]
             if figures.terms is None and shares and figures.query.name in counts:
                 low, high = map(Fraction, shares[0].share)
@@ -224,14 +232,29 @@ class Published:
             return figures
         if linear is not None:
             terms = self._list_linear_terms(figures, linear)
-        elif name in self._strategies and not figures.is_behind:
-            strategy, terms = self._strategies[name]
+        elif name in self._strategies and self._is_quotient(name) == figures.is_behind:
+            strategy, query, terms = self._strategies[name]
+            if figures.is_behind:
+                terms = _scale_parts(query, terms, (Fraction(1), Fraction(1)))
             for step in strategy.steps:
                 self.steps.setdefault(step.name, _build_strategy_release(strategy, step))
         # Integers times multiples of the last decimal need no rounding.
         exact = terms and all((t.factor / figures.unit).denominator == 1 for t in terms)
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
+
+    def _is_quotient(self, name: str) -> bool:
+        return name in self._strategies and self._strategies[name][1].is_quotient
+
+    def _attach_share(self, figures: Figures, counts: Mapping[str, Figures]) -> Figures:
+        """Attach to a mean or share of combined parts the number behind it, if its law is known."""
+        behind = counts.get(figures.query.name)
+        if behind is None:
+            return figures
+        _, query, terms = self._strategies[figures.query.name]
+        low, high = map(Fraction, query.share)
+        contrast = _scale_parts(query, terms, (Fraction(1, 2), Fraction(-1, 2)))
+        return figures._replace(share=Share(low, high, behind, behind._replace(terms=contrast)))
 
     def _list_linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
         """List terms of integers that are not mixed; those of a fitted count only once."""
@@ -344,6 +367,17 @@ def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:
         for sign, row, factor in zip((1, -1), linear.rows, linear.factors, strict=True)
     )
     return behind._replace(terms=terms)
+
+
+def _scale_parts(
+    query: CombinedQuery, terms: Sequence[Term], factors: Sequence[Fraction]
+) -> tuple[Term, ...]:
+    """Add up the parts of a quotient, each times its factor, in records."""
+    record = Fraction(query.record)
+    return tuple(
+        term._replace(factor=term.factor * record * factors[stated.part])
+        for term, stated in zip(terms, query.terms, strict=True)
+    )
 
 
 def _build_strategy_release(strategy: StrategyFacts, step: StrategyStep) -> Released:

@@ -110,3 +110,31 @@ def test_a_quotient_is_held(
 
 def is_missing(interval: Interval, truth: Fraction) -> bool:
     return not interval.low <= truth <= interval.high
+
+
+def test_shares_that_are_planned_together_are_held_as_published(
+    entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one cell `combine` has the interval of the table, by the same joint law."""
+    monkeypatch.chdir(tmp_path)
+    shares = [
+        {"name": f"p{at}", "statistic": "proportion", "where": f"days > {at}", "by": ["region"]}
+        for at in range(6)
+    ]
+    count = {"name": "n", "statistic": "count", "by": ["region"]}
+    made = Redrawn(tmp_path, [count, *shares], rho=2)
+    tables = made.tables(entropy)
+    facts = made.facts(entropy)
+    assert sum(query.is_quotient for query in facts.strategies[0].queries) == len(shares)
+    published = Published(facts, tables)
+    for number in range(6):
+        figures = find(published, f"p{number}")
+        assert figures.share is not None
+        (table,) = tables.values()
+        halves = {column.name: column for column in table.columns}[f"p{number}_noise_moe"]
+        interval = mean_interval(published, figures, [0], Fraction(1, 20))
+        assert interval is not None
+        half = max(interval.high - interval.value, interval.value - interval.low)
+        own = Fraction(str(halves.values[0])) / 10**halves.decimals
+        assert own <= half * Fraction(101, 100)
+        assert half <= own * Fraction(103, 100)

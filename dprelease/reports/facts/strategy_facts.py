@@ -36,6 +36,7 @@ from dprelease.reports.text.shown_numbers import (
     compute_root,
     number_or_none,
     to_json_number,
+    write_exact,
     write_loss,
 )
 from dprelease.statistics.read_release import compute_loss
@@ -88,6 +89,9 @@ def _describe_strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
 
 
 def _query(plan: Plan, read: Read) -> CombinedQuery:
+    statistic, is_quotient = get_statistic(read.query.statistic), len(read.factors) > 1
+    share = statistic.get_share_range(read.query) if is_quotient else None
+    record = statistic.list_aspects(read.query)[-1][0] if share is not None else None
     return CombinedQuery(
         name=read.query.name,
         deviation=compute_root(compute_combined_variance(read, plan)),
@@ -103,6 +107,8 @@ def _query(plan: Plan, read: Read) -> CombinedQuery:
             )
             for term in _list_terms(read)
         ),
+        share=() if share is None else tuple(map(write_exact, share)),
+        record="" if record is None else write_exact(record),
     )
 
 

@@ -60,13 +60,19 @@ class StrategyTerm(Fact, frozen=True, kw_only=True):
 
 
 class CombinedQuery(Fact, frozen=True, kw_only=True):
-    """A query whose figures are combined; standard deviations of their noise, and alone."""
+    """A query whose figures are combined; standard deviations of their noise, and alone.
+
+    Of a quotient ``share`` has the lowest and the highest value, and ``record`` is what one step of
+    its parts is of a record: so much of both parts together is the number behind it.
+    """
 
     name: str
     deviation: Number
     alone: Number
     decimals: int
     terms: tuple[StrategyTerm, ...]
+    share: tuple[str, ...] = ()
+    record: str = ""
 
     @property
     def is_quotient(self) -> bool:

@@ -12,6 +12,7 @@ import builders
 import pytest
 from msgspec.structs import replace
 
+from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
 from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.model import Form, NoiseFamily, Plan, Reading, Term
@@ -218,3 +219,21 @@ def test_less_noise_or_another_content_is_refused(privacy: dict[str, Any]) -> No
         for m in step.measures
     ]
     assert builders.is_refused(doctored(measures=tuple(wider)))
+
+
+def test_a_strategy_adds_up_columns_of_queries_by_its_filter() -> None:
+    made = plan(MU, *of("sum", 6, where="f0 > 3"))
+    (at,) = [at for at, step in enumerate(made.steps) if len(step.transform) == 6]
+    step = made.steps[at]
+    first, *others = step.measures
+    assert first.quantity is not None
+    other = replace(first, quantity=replace(first.quantity, column="f9"))
+    everybody = replace(first, where=None)
+    for measure, rule in (
+        (other, "adds up values of columns of the release's queries"),
+        (everybody, "a strategy has its own filter"),
+    ):
+        steps = list(made.steps)
+        steps[at] = replace(step, measures=(measure, *others))
+        with pytest.raises(Failure, match=rule):
+            certify(replace(made, steps=tuple(steps)))
