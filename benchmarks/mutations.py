@@ -40,6 +40,7 @@ VERIFY = "unit/privacy unit/kernel"
 NOISE = "unit/kernel statistical"
 LEDGER = "unit/ledger contracts/test_ledger_processes.py"
 RELEASE = "unit/release leaks"
+CLIPPED = "contracts/test_clipped_people.py contracts/test_engine_clipping.py unit/planning/test_clipped_queries.py unit/kernel"
 ENGINES = "unit/engines unit/sources contracts"
 
 MUTANTS = [
@@ -65,6 +66,24 @@ MUTANTS = [
     Mutant('lambda step: all(factor >= 0 for row in step.transform for factor in row),', 'lambda step: True,', "certify: scores of a choice rise with rows", PLANNING),
     Mutant('TABLE_LOSS, (step, Loss(rows * cells.epsilon, rows * cells.delta)), name', 'TABLE_LOSS, (step, Loss(cells.epsilon, cells.delta)), name', "certify: rows of a unit in a record-level table", f"{PLANNING} unit/local"),
     Mutant('yield from find_total_loss_breaches(plan, chapters)', 'pass', "certify: the composed total", PLANNING),
+    # --- people whose totals are scaled
+    Mutant("others = corners if privacy.adjacency is Adjacency.REPLACE_ONE else [(0,) * len(corners[0])]", "others = [(0,) * len(corners[0])]", "certify: a replaced person whose totals are scaled", CLIPPED),
+    Mutant("ends += [-bound] if min(effects) < 0 else []", "ends += []", "certify: totals below 0 that are scaled", CLIPPED),
+    Mutant("l1 = isqrt(cells * l2_squared)", "l1 = isqrt(l2_squared)", "certify: the L1 norm of totals in an L2 ball", CLIPPED, "clipped_totals"),
+    Mutant("lambda case: _is_plain_sum(case[0])),", "lambda case: True),", "certify: what is scaled is a number of rows or a sum", CLIPPED),
+    Mutant("lambda case: all(step.query.clip == case[0].query.clip for step in case[1]),", "lambda case: True,", "certify: figures are read from totals scaled as asked", CLIPPED),
+    Mutant("return bound_clipped_change(step, privacy)", "return core.bound_worst_change(step, privacy)", "certify: scaled totals are bounded by their norm", CLIPPED),
+    Mutant("l1, l2_squared = 2 * size, (2 if is_one_sided else 4) * size**2", "l1, l2_squared = 2 * size, 2 * size**2", "planner: totals below 0 that are scaled", CLIPPED),
+    Mutant("if not replaced or (is_one_sided and cells == 1):", "if not replaced or cells == 1:", "planner: signed totals of a single cell", CLIPPED),
+    Mutant('size = (call("ABS", TOTAL) * clip.bound) // norm', 'size = (call("ABS", TOTAL) * clip.bound + norm - 1) // norm', "engine: scaled totals are rounded towards 0", CLIPPED),
+    Mutant('up = case([(root * root < col("squares"), root + 1)], root)', "up = root", "engine: the root of squares is rounded up", CLIPPED),
+    Mutant("NEWTON_STEPS = 6", "NEWTON_STEPS = 4", "engine: steps until the root is exact", CLIPPED),
+    Mutant('norm = call("SUM", call("ABS", TOTAL)).over([col("u")])', 'norm = call("ABS", call("SUM", TOTAL).over([col("u")]))', "engine: absolute totals make the L1 norm", CLIPPED),
+    Mutant('squares = call("SUM", TOTAL * TOTAL).over([col("u")])', 'squares = TOTAL * TOTAL', "engine: the squares of all cells of a person", CLIPPED),
+    Mutant('held = call("GREATEST", call("LEAST", whole, MOST_CLIPPED), -MOST_CLIPPED)', "held = whole", "engine: totals that are too large to be squared", CLIPPED),
+    Mutant('whole = call("COALESCE", col("whole").cast("HUGEINT"), 0)', 'whole = col("whole").cast("HUGEINT")', "engine: a total of nothing is 0", CLIPPED),
+    Mutant("if clip is None else (0, 0, 0)", "if clip is None else (1, 1, 1)", "engines: with a norm no row is left out", CLIPPED),
+    Mutant("return Bound(privacy.unit_column, *kept, leading, null_unit, salt, clip)", "return Bound(privacy.unit_column, *kept, leading, null_unit, salt, None)", "engines are asked to scale totals", CLIPPED),
     # --- verify: independent numbers
     Mutant("return Fraction(l1 * scale.denominator, scale.numerator)", "return Fraction(l1 * scale.denominator, 2 * scale.numerator)", "verify: epsilon of Laplace noise", VERIFY),
     Mutant("sum(1 + (size - 1) // noise.stair for size in shape if size) for shape in shift.shapes", "sum(size // noise.stair for size in shape if size) for shape in shift.shapes", "verify: stairs that a change crosses", VERIFY),

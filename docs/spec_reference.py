@@ -49,6 +49,7 @@ KINDS: dict[Callable[[object], object], str] = {
     review.read_attestations: "table, see below",
     sections.read_bounding: "table, see below",
     query_tables.read_accuracy: "table, see below",
+    query_tables.read_clip: "table, see below",
     query_tables.read_selection: "table, see below",
     query_tables.read_half: "condition, or table, see below",
     fields.read_texts: "list of texts",

@@ -187,6 +187,9 @@ def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]
         "bandwidth": ", ".join(write_exact(axis.bandwidth) for axis in query.curve) or None,
         "k": query.picks if get_statistic(query.statistic).keys.has_key("k") else None,
         **({} if query.own is None else asdict(query.own)),
+        "bounding": None
+        if query.clip is None
+        else f"{query.clip.norm.upper()} norm {query.clip.bound} steps",
         "survey weight": facts.get("survey_weight"),
         "numerator": _write_part(query.numerator),
         "denominator": _write_part(query.denominator),

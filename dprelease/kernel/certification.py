@@ -8,6 +8,7 @@ from dprelease.kernel.chapters.choices.choice_rules import (
     find_choice_loss_breaches,
     find_form_breaches,
 )
+from dprelease.kernel.chapters.clipped_people.clipped_totals import find_clip_breaches
 from dprelease.kernel.chapters.composition.confirm import is_composition_private
 from dprelease.kernel.chapters.figures.definitions import find_definition_breaches
 from dprelease.kernel.chapters.figures.reads import find_read_breaches
@@ -38,6 +39,7 @@ CHAPTERS = Chapters(
     {
         Matter.RECORD_TABLES: Chapter(find_table_meaning_breaches, find_records_loss_breaches),
         Matter.CHOICES: Chapter(find_form_breaches, find_choice_loss_breaches),
+        Matter.CLIPPED_PEOPLE: Chapter(find_clip_breaches),
         Matter.STRATEGIES: Chapter(find_steps_breaches),
         Matter.PRIVATE_KEYS: Chapter(find_key_breaches, find_key_loss_breaches),
         Matter.FIGURES: Chapter(_find_figure_breaches),

@@ -34,8 +34,11 @@ from dprelease.model.plans import Read as Read
 from dprelease.model.plans import Reading as Reading
 from dprelease.model.plans import Step as Step
 from dprelease.model.queries import AS_RELEASED as AS_RELEASED
+from dprelease.model.queries import MOST_CLIPPED as MOST_CLIPPED
 from dprelease.model.queries import Accuracy as Accuracy
 from dprelease.model.queries import Candidates as Candidates
+from dprelease.model.queries import Clip as Clip
+from dprelease.model.queries import ClipNorm as ClipNorm
 from dprelease.model.queries import CurveAxis as CurveAxis
 from dprelease.model.queries import Finish as Finish
 from dprelease.model.queries import Group as Group

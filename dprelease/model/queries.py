@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from fractions import Fraction
 from math import prod
 
@@ -149,6 +150,31 @@ class Accuracy(Struct, frozen=True):
     records: int | None = None
 
 
+class ClipNorm(StrEnum):
+    """A norm of a person's totals: of their absolute values the sum, or the root of the squares."""
+
+    L1 = "l1"
+    L2 = "l2"
+
+
+MOST_CLIPPED = 1 << 50
+"""The largest bound, and the most that one person's total in one cell counts, in grid steps."""
+
+
+class Clip(Struct, frozen=True):
+    """``bounding`` of a query: all rows of a person count, and their totals are scaled.
+
+    A person's totals v, one for each cell of the query, are integers on the grid (numbers of rows
+    for counts). Each is first held within ``MOST_CLIPPED`` of 0. If the norm of all of them
+    exceeds ``bound`` C, each becomes the integer next to C v / norm on the side of 0, where the L2
+    norm is the root of the sum of squares, rounded up. So the norm of what remains is at most C:
+    sum |C v / norm| <= C, and sum (C v / root)^2 <= C^2.
+    """
+
+    norm: ClipNorm
+    bound: int
+
+
 def name_column(query: str) -> str:
     """Name the column that a query publishes; the tables of one query share it."""
     # Tables of one query are called ``name:table``; no name in a spec holds a colon.
@@ -215,6 +241,7 @@ class Query(Struct, frozen=True):
     max_unreadable: Fraction | None = None  # of a quality: the share with which a run goes on
     survey_weight: Column | None = None  # how often each record counts; None: once
     own: Struct | None = None  # values of the statistic's own keys that have no field above
+    clip: Clip | None = None  # what a person's totals are scaled to; None: rows are limited
 
     @property
     def column_name(self) -> str:

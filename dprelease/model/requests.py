@@ -9,7 +9,7 @@ from math import prod
 from msgspec import Struct, field
 
 from dprelease.model.columns import ColumnType, Expression, Grid
-from dprelease.model.queries import Candidates, Group
+from dprelease.model.queries import Candidates, Clip, Group
 from dprelease.model.source_registry import SOURCES, Records
 
 
@@ -142,6 +142,9 @@ class Bound(Struct, frozen=True):
     it is like (``dprelease.engines.duckdb.bounding_rule`` has the rule and the proofs). The
     choice is a function of the unit's own rows and the salt: the same whoever else is there, in
     every engine.
+
+    With ``clip`` no row is left out, and the three limits are 0. Of the one measure each unit has a
+    total in every cell; these are scaled as ``Clip`` says, and what remains is added up.
     """
 
     column: str
@@ -151,6 +154,7 @@ class Bound(Struct, frozen=True):
     leading: int
     null_unit: bool = False
     salt: int = 0
+    clip: Clip | None = None
 
 
 class InputColumn(Struct, frozen=True):

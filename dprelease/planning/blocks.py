@@ -219,6 +219,7 @@ def _is_added_up(draft: Draft) -> bool:
     query, limits = draft.query, draft.neighbours.contribution
     return (
         query.survey_weight is None
+        and query.clip is None
         and not draft.released.axes
         and not (draft.selects or query.private or query.axis)
         # As many rows of a unit are kept, whatever cells they are in.

@@ -160,8 +160,10 @@ def find_repeated_queries(queries: Sequence[Query]) -> list[tuple[str, ...]]:
 
 def _find_sharing(query: Query) -> Sharing | None:
     """Look up how the query's statistic is read from a shared release; None if it never is."""
-    # Weighted figures are released by themselves.
-    return None if query.survey_weight is not None else get_statistic(query.statistic).sharing
+    # Weighted figures are released by themselves, and so are sums of totals that are scaled.
+    if query.survey_weight is not None or query.clip is not None:
+        return None
+    return get_statistic(query.statistic).sharing
 
 
 def _is_row_count(query: Query) -> bool:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Measure, MeasureKind, Query, Read, Reading
+from dprelease.model import Column, Group, Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.one_integer import Single
-from dprelease.statistics.shared.spec_keys import COLUMNS, OwnKey
+from dprelease.statistics.shared.spec_keys import (
+    BOUNDING,
+    COLUMNS,
+    Details,
+    OwnKey,
+    QueryReader,
+)
 from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
@@ -33,7 +39,7 @@ class Count(Single):
     name = "count"
     what = "words.number_of_records"
     what_weighted = "statistics.count.what_weighted"
-    keys = SpecKeys(may=(LEVELS,))
+    keys = SpecKeys(may=(BOUNDING, LEVELS))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "words.records"
     combines = True
@@ -41,6 +47,12 @@ class Count(Single):
     compared_with = ("statistics.count.reference", Fraction(1))
     selects_keys = True
     adds_up = True
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read what numbers of rows of people are scaled to; a histogram has no such key."""
+        return Details(clip=spec.read_clip(None) if self.keys.has_key(BOUNDING.name) else None)
 
     def define_release(self, query: Query) -> Released:
         """Define one integer for each cell: its number of records, or the sum of their weights."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Measure, MeasureKind, Query, Read, Reading
+from dprelease.model import Column, Group, Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.one_integer import Single
-from dprelease.statistics.shared.spec_keys import ColumnUse
+from dprelease.statistics.shared.spec_keys import BOUNDING, ColumnUse, Details, QueryReader
 from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
@@ -26,11 +26,17 @@ class Sum(Single):
     name = "sum"
     what = "statistics.sum.what"
     what_weighted = "statistics.sum.what_weighted"
-    keys = SpecKeys(column=ColumnUse.NUMBERS)
+    keys = SpecKeys(column=ColumnUse.NUMBERS, may=(BOUNDING,))
     sharing = Sharing(lead=1, linear=True)
     compared_with = ("statistics.sum.reference", None)
     adds_up = True
     has_feature = True
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read what totals of people are scaled to."""
+        return Details(clip=spec.read_clip(column))
 
     def define_release(self, query: Query) -> Released:
         """Define one integer for each cell: the sum of grid integers, times weights if present."""

@@ -27,6 +27,8 @@ from dprelease.model import (
     AggregateRequest,
     Bound,
     Candidates,
+    Clip,
+    ClipNorm,
     Column,
     Expression,
     Grid,
@@ -199,9 +201,13 @@ def aggregates(
     bound = draw(st.none() | bounds(len(groups)))
     request = AggregateRequest(source, (), tuple(groups), (), draw(st.sampled_from(FILTERS)), bound)
     kind = draw(
-        st.sampled_from(["points", "added", "added", "weighted", "distinct", "both", "scores"])
+        st.sampled_from(
+            ["points", "added", "added", "weighted", "distinct", "both", "scores", "clipped"]
+        )
     )
-    if kind == "scores":
+    if kind == "clipped":
+        request = draw(clipped(request))
+    elif kind == "scores":
         request = replace(request, scores=draw(st.sampled_from(SCORES)))
     elif kind == "points":
         weight = draw(st.sampled_from([None, *WEIGHTS]))
@@ -221,6 +227,25 @@ def aggregates(
         ]
         request = replace(request, measures=tuple(measures))
     return replace(request, inputs=select_inputs(request, inputs))
+
+
+@st.composite
+def clipped(draw: st.DrawFn, request: AggregateRequest) -> AggregateRequest:
+    """A sum or count over public groups, of totals of units that are scaled to some norm."""
+    groups = tuple(each for each in request.groups if not each.private)
+    norm, bound = draw(st.sampled_from(ClipNorm)), draw(st.sampled_from([1, 3, 10, 77, 2**50]))
+    limits = Bound(
+        draw(st.sampled_from(UNITS)),
+        0,
+        0,
+        0,
+        len(groups),
+        null_unit=draw(st.booleans()),
+        clip=Clip(norm, bound),
+    )
+    sums = [Measure(M.RECORDS), *(Measure(M.SUM, each) for each in QUANTITIES)]
+    measure = draw(st.sampled_from(sums))
+    return replace(request, groups=groups, bound=limits, measures=(measure,))
 
 
 def select_inputs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from oracle import clipping
 from oracle.bounding import Row, bounded, unit_of
 from oracle.cells import Cell, cell_of, labels_of, placer_of, position
 from oracle.expressions import evaluate
@@ -16,6 +17,7 @@ from dprelease.expressions.nodes import Value
 from dprelease.model import (
     AggregateRequest,
     Candidates,
+    Clip,
     ColumnType,
     ExactTable,
     Expression,
@@ -33,6 +35,8 @@ def answer(request: AggregateRequest, records: Iterable[Record]) -> ExactTable:
     types = {each.name: each.type for each in request.inputs}
     rows = _located(request, types, records)
     tallies = _tallies(request, types)
+    if request.bound is not None and request.bound.clip is not None:
+        return _clipped(request, rows, types, request.bound.clip)
     cells: dict[Cell, int] = {}  # those that occur, numbered as they do
     for row in bounded(rows, request):
         if row.cell is not None:
@@ -46,6 +50,21 @@ def answer(request: AggregateRequest, records: Iterable[Record]) -> ExactTable:
         keys, size = [], request.cells
         cells = {cell: position(cell, request.groups) for cell in cells}
     return ExactTable([column for each in tallies for column in each.columns(cells, size)], keys)
+
+
+def _clipped(
+    request: AggregateRequest, rows: Iterable[Row], types: Types, clip: Clip
+) -> ExactTable:
+    """The one measure, of totals of units that are scaled."""
+    (measure,) = request.measures
+    tally = _Tally(measure, types)
+    amounts = (
+        (row.unit, row.cell, tally.amount(row, row.cell)) for row in rows if row.cell is not None
+    )
+    column = [0] * request.cells
+    for cell, total in clipping.add_up(amounts, clip).items():
+        column[position(cell, request.groups)] = total
+    return ExactTable([column])
 
 
 def _located(request: AggregateRequest, types: Types, records: Iterable[Record]) -> Iterator[Row]:
@@ -87,8 +106,11 @@ class _Tally:
 
     def add(self, row: Row, cell: Cell) -> None:
         """Count the row in its cell."""
-        if self.where.holds(row.record.values):
-            self.totals[cell] += self._amount(row, cell)
+        self.totals[cell] += self.amount(row, cell)
+
+    def amount(self, row: Row, cell: Cell) -> int:
+        """What the row adds to its cell."""
+        return self._amount(row, cell) if self.where.holds(row.record.values) else 0
 
     def _amount(self, row: Row, cell: Cell) -> int:
         measure = self.measure

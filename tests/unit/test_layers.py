@@ -43,7 +43,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.core",
         "dprelease.kernel.distributions",
     ),
-    "dprelease.kernel.chapters.strategies": (*VOCABULARY, "dprelease.kernel.core"),
+    "dprelease.kernel.chapters.clipped_people": (*VOCABULARY, "dprelease.kernel.core"),
+    "dprelease.kernel.chapters.strategies": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters.clipped_people",
+        "dprelease.kernel.core",
+    ),
     "dprelease.kernel.chapters.private_keys": (*VOCABULARY, "dprelease.kernel.core"),
     "dprelease.kernel.chapters.figures": (
         *VOCABULARY,
@@ -180,6 +185,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess.intervals",
+        "dprelease.privacy.clipped_change",
         "dprelease.privacy.curve_matrices",
         "dprelease.privacy.sensitivity",
         "dprelease.privacy.strategy_sensitivity",

@@ -93,6 +93,14 @@ def _describe_unit(plan: Facts) -> list[str]:
     lines = [f"{plan['release']}: one {unit} is protected, {plan['adjacency']} neighbours"]
     if limits is None:
         return lines
+    clipped = [
+        f"All rows count in {step['name']}: a person's totals are scaled to an "
+        f"{step['clipping']['norm'].upper()} norm of at most {step['clipping']['bound']:,}."
+        for step in plan["steps"]
+        if step.get("clipping")
+    ]
+    if clipped and len(clipped) == len(plan["steps"]):
+        return [*lines, f'One person is all rows with the same "{plan["unit_column"]}".', *clipped]
     return [
         *lines,
         f'One person is all rows with the same "{plan["unit_column"]}". A table counts of these:',
@@ -103,6 +111,7 @@ def _describe_unit(plan: Facts) -> list[str]:
             f"Fewer groups, fewer rows: at most {format_count(rows, 'row')} in {table}."
             for table, rows in plan.get("rows_of_unit", {}).items()
         ),
+        *clipped,
     ]
 
 

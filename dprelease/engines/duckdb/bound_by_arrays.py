@@ -161,7 +161,8 @@ def forget(connection: DuckDBPyConnection) -> None:
 
 def plan_packing(request: AggregateRequest, rows: Rows) -> Packing | None:
     """Plan how to pack the rows of a bounded request; None if they can't be packed."""
-    if request.bound is None or request.private or rows.values:
+    bound = request.bound
+    if bound is None or bound.clip is not None or request.private or rows.values:
         return None
     leading, end = count_leading_groups(request), len(request.groups)
     fields = [Field("c", 0, count_public_cells(request, 0, leading), nullable=False)]

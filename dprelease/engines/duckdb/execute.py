@@ -33,6 +33,7 @@ from dprelease.engines.duckdb.measures import (
 )
 from dprelease.engines.duckdb.record_cells import Cells, locate
 from dprelease.engines.duckdb.results import build_tallies
+from dprelease.engines.duckdb.scaled_totals import sum_clipped
 from dprelease.engines.duckdb.text_numbers import TextNumbers, find_group_columns
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows, read_field
 from dprelease.expressions.sqltext import Sql, col
@@ -147,9 +148,13 @@ class Execution:
             return
         counted = len(find_distinct_places(request))
         later = self.parts * (counted + bool(counted and request.bound))
-        self._collect_in_parts(
-            lambda part: sum_request(request, self._bound_cells(part), places), places, later
-        )
+        self._collect_in_parts(lambda part: self._sum_part(part, places), places, later)
+
+    def _sum_part(self, part: Part, places: Sequence[int]) -> Sql:
+        clip = None if self.request.bound is None else self.request.bound.clip
+        if clip is not None:
+            return sum_clipped(self.request, self._select_units(part), clip)
+        return sum_request(self.request, self._bound_cells(part), places)
 
     def _is_quick(self) -> bool:
         """Try to answer by keys first; False if there is no memory for them."""

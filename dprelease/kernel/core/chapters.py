@@ -22,6 +22,7 @@ class Matter(Enum):
 
     RECORD_TABLES = "record-level tables"
     CHOICES = "choices and quantiles"
+    CLIPPED_PEOPLE = "people whose totals are scaled"
     STRATEGIES = "counts that are planned together"
     PRIVATE_KEYS = "private keys"
     FIGURES = "figures that are read from steps"
@@ -35,6 +36,7 @@ def is_of_strategy(step: Step) -> bool:
 CONCERNED: Mapping[Matter, Callable[[Plan], bool]] = {
     Matter.RECORD_TABLES: lambda plan: bool(plan.records or plan.release.perturbs),
     Matter.CHOICES: lambda plan: any(step.form is not Form.NUMBERS for step in plan.steps),
+    Matter.CLIPPED_PEOPLE: lambda plan: any(step.query.clip is not None for step in plan.steps),
     Matter.STRATEGIES: lambda plan: any(step.query.implied or step.axes for step in plan.steps),
     Matter.PRIVATE_KEYS: lambda plan: any(
         step.query.private or step.threshold is not None for step in plan.steps

@@ -2,8 +2,8 @@
 
 Steps that read the same rows in the same cells share a request. Where a unit has many rows, what is
 kept of them depends on the filter and the groups, so that steps with other filters ask anew.
-Choices and quantiles ask for themselves. Steps that add up are parts of few tables
-(``joined_tables``).
+Choices and quantiles ask for themselves, and so do steps that scale a person's totals. Steps that
+add up are parts of few tables (``joined_tables``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dprelease.kernel.core.joined_tables import plan_joined_groups
 from dprelease.model import (
     AggregateRequest,
     Bound,
+    Clip,
     ColumnType,
     Expression,
     Form,
@@ -52,6 +53,7 @@ class _Rows(Struct, frozen=True):
     leading: int
     where: Expression | None
     alone: str | None  # the name of a step that asks for itself
+    clip: Clip | None  # what each unit's totals are scaled to
 
 
 def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]:
@@ -74,7 +76,8 @@ def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[J
             groups,
             len(groups) if query.name in joined else len(query.groups),
             query.where if filtered else None,
-            query.name if alone else None,
+            query.name if alone or query.clip is not None else None,
+            query.clip,
         )
         by_rows.setdefault(rows, []).append(step)
     return [_build_job(release, rows, members, salt) for rows, members in by_rows.items()]
@@ -97,14 +100,14 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
             places.append(None)
         else:
             places.append(tuple(rows.groups.index(group.complete()) for group in groups))
-    alone = steps[0] if rows.alone is not None else None
+    alone = steps[0] if rows.alone is not None and rows.clip is None else None
     request = AggregateRequest(
         source=release.data.source,
         inputs=(),
         groups=rows.groups,
         measures=() if alone else tuple(measures),
         where=rows.where,
-        bound=_bound(release, rows.leading, salt),
+        bound=_bound(release, rows.leading, salt, rows.clip),
         scores=alone.query.candidates if alone else None,
         points=alone.points if alone else None,
         survey_weight=alone.survey_weight if alone else None,
@@ -113,20 +116,14 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
     return Job(request, tuple(steps), tuple(positions), tuple(places))
 
 
-def _bound(release: Release, leading: int, salt: int) -> Bound | None:
-    privacy = release.privacy
-    if privacy.bounding is None or privacy.unit_column is None:
+def _bound(release: Release, leading: int, salt: int, clip: Clip | None = None) -> Bound | None:
+    privacy, limits = release.privacy, release.privacy.bounding
+    if limits is None or privacy.unit_column is None:
         return None
     column = release.columns.get(privacy.unit_column)
-    return Bound(
-        privacy.unit_column,
-        privacy.bounding.rows,
-        privacy.bounding.groups,
-        privacy.bounding.per_group,
-        leading,
-        null_unit=column is not None and column.null_value is not None,
-        salt=salt,
-    )
+    null_unit = column is not None and column.null_value is not None
+    kept = (limits.rows, limits.groups, limits.per_group) if clip is None else (0, 0, 0)
+    return Bound(privacy.unit_column, *kept, leading, null_unit, salt, clip)
 
 
 def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordRequest:

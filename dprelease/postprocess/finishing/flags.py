@@ -26,7 +26,7 @@ from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Que
 from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.finishing.finished_tables import COUNT, FLAG, HALF, RANKS
-from dprelease.postprocess.intervals.number_text import write_percent
+from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.statistics.statistic_registry import get_statistic
 
 FEW_RECORDS = 10
@@ -53,7 +53,9 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
     alike = [
         mate
         for mate in plan.queries_by_table.get(query.table, ())
-        if mate.groups == query.groups and mate.survey_weight == query.survey_weight
+        if mate.groups == query.groups
+        and mate.survey_weight == query.survey_weight
+        and mate.clip is None
     ]
     mates = [mate for mate in alike if mate.where == query.where]
     for mate in mates:
@@ -231,7 +233,7 @@ def find_name_count(query: Query, plan: Plan) -> Query | None:
     if query.axis is None or query.private:
         return None
     groups = {*query.groups, query.axis}
-    for mate in (read.query for read in plan.reads):
+    for mate in (read.query for read in plan.reads if read.query.clip is None):
         same = (mate.where, mate.survey_weight) == (query.where, query.survey_weight)
         if get_statistic(mate.statistic).combines and same and set(mate.groups) == groups:
             return mate
@@ -399,12 +401,7 @@ def _mark_columns(
         return dict.fromkeys(_list_flags(table, query) if empty else ())
     columns: dict[str, OutputColumn | None] = {}
     meaning = _describe_bounded(query, plan, with_others=UNRELIABLE in marks)
-    limits = sentence(
-        "flags.bounded.rows_that_count",
-        rows=bounding.rows,
-        groups=bounding.groups,
-        within=bounding.per_group,
-    )
+    limits = _describe_limits(query, plan, bounding)
     for column in table.columns:
         if column.query != query.name:
             continue
@@ -420,8 +417,25 @@ def _mark_columns(
     return columns
 
 
+def _describe_limits(query: Query, plan: Plan, bounding: Bounding) -> Sentence:
+    """Describe what is kept of a unit's rows, or what its totals are scaled to."""
+    if query.clip is None:
+        return sentence(
+            "flags.bounded.rows_that_count",
+            rows=bounding.rows,
+            groups=bounding.groups,
+            within=bounding.per_group,
+        )
+    step = plan.step(next(read for read in plan.reads if read.query == query))
+    bound = number(query.clip.bound * step.unit[0], 6)
+    return sentence("flags.clipped.norm", norm=query.clip.norm.upper(), bound=bound)
+
+
 def _describe_bounded(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
     """Describe what the flag stands for."""
+    if query.clip is not None:
+        ending = "for_ok_and_low_reliability" if with_others else "for_ok"
+        return sentence(f"flags.clipped.{ending}")
     if not with_others:
         return sentence("flags.bounded.for_ok")
     # A figure that no count judges never had ``ok``.

@@ -141,6 +141,7 @@ class Rows(NamedTuple):
     column: str | None
     where: str | None
     weight: str | None
+    clipped: str | None = None  # totals of people are scaled by the table, and agree with no other
 
 
 def identify_rows(query: Query) -> Rows:
@@ -155,7 +156,8 @@ def identify_rows(query: Query) -> Rows:
     counted, column = get_statistic(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
     weight = None if query.survey_weight is None else query.survey_weight.name
-    return Rows(counted, None if counted or column is None else column.name, where, weight)
+    clipped = None if query.clip is None else query.name
+    return Rows(counted, None if counted or column is None else column.name, where, weight, clipped)
 
 
 Axis = tuple[str, tuple[str, ...]]

@@ -127,6 +127,7 @@ def _describe_definition(query: Query, facts: ReportFacts) -> object:
         query.quantiles,
         query.survey_weight,
         query.among,
+        query.clipping,
         *parts,
     )
     return sentence, columns, unit.unit_column, unit.bounding

@@ -15,6 +15,7 @@ from dprelease.language import say, word
 from dprelease.model import Column, Dialect, NoiseFamily, Plan, Release
 from dprelease.model.key_thresholds import compute_least_units
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.model.report_model import Hazard, TotalLoss
 from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
 from dprelease.statistics.read_release import build_views
@@ -285,9 +286,13 @@ def _iter_unchecked() -> Iterator[tuple[str, ...]]:
 def _list_figure_hazards(plan: Plan) -> Iterator[Hazard]:
     """List the hazards of bounding people and of the statistics of this release."""
     limits = plan.release.privacy.bounding
-    if plan.reads and limits is not None:
+    clipped = [read.query.name for read in plan.reads if read.query.clip is not None]
+    if len(clipped) < len(plan.reads) and limits is not None:
         note = say("hazards.bounding.note", rows=limits.rows, groups=limits.groups)
         yield _row(say("hazards.bounding.title"), ATTENTION, note)
+    if clipped:
+        note = say("hazards.clipped.note", names=join_names(clipped))
+        yield _row(say("hazards.clipped.title"), ATTENTION, note)
     if plan.reads:
         yield _judge_bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
@@ -315,8 +320,11 @@ def _judge_bias(plan: Plan) -> Hazard:
     if columns := list_bounded_columns(plan):
         sentence = "hazards.bias.clamped"
         notes.append(say(sentence, columns=", ".join(columns)))
-    if plan.release.privacy.bounding is not None:
+    clips = [query.clip for query in plan.release.queries]
+    if plan.release.privacy.bounding is not None and (None in clips or plan.records):
         notes.append(say("hazards.bias.bounded"))
+    if any(clips):
+        notes.append(say("hazards.bias.clipped"))
     declared = plan.release.columns.values()
     states = {column.name for column in declared if column.observed_column is not None}
     groups = {

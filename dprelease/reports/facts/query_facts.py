@@ -21,6 +21,7 @@ from dprelease.reports.model.json_form import from_json
 from dprelease.reports.model.report_model import (
     Accounting,
     Accuracy,
+    Clipping,
     ExampleHalfwidth,
     Finishing,
     NoiseScale,
@@ -164,6 +165,9 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         finishing=finishing,
         together=whole.first if whole else None,
         survey_weight=None if query.survey_weight is None else query.survey_weight.name,
+        clipping=None
+        if query.clip is None
+        else Clipping(norm=str(query.clip.norm), bound=to_json_number(query.clip.bound * unit)),
     )
 
 

@@ -13,7 +13,9 @@ from fractions import Fraction
 from msgspec import Struct
 
 from dprelease.language import say, say_count
-from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
+from dprelease.model import Adjacency, Loss, Plan, Privacy, Query, Release, Step
+from dprelease.model import Bounding as ModelBounding
+from dprelease.postprocess.intervals.number_text import number
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import (
     Belief,
@@ -118,20 +120,49 @@ def list_rows_cut(plan: Plan) -> dict[str, int]:
         read.query.table: limits.count_rows_in(read.query.cells)
         for read in plan.reads
         if not (
-            read.terms or read.query.private or get_statistic(read.query.statistic).counts_units
+            read.terms
+            or read.query.private
+            or read.query.clip
+            or get_statistic(read.query.statistic).counts_units
         )
     }
     return {table: row_count for table, row_count in rows.items() if row_count < limits.rows}
 
 
 def word_bounding(plan: Plan) -> list[str]:
-    """Say what is kept of a person with many rows, and what that may bias; empty for rows."""
+    """Say what is kept of a person with much in the data, and what that may bias.
+
+    Empty if a unit is a row.
+    """
     release = plan.release
     privacy, limits = release.privacy, release.privacy.bounding
     if limits is None:
         return []
     column = release.columns.get(privacy.unit_column or "")
     is_skipped = column is None or column.null_value is None
+    clipped = [read for read in plan.reads if read.query.clip is not None]
+    return [
+        *(_word_limits(plan, limits) if len(clipped) < len(plan.reads) else ()),
+        *(_word_clipping(read.query, plan.step(read)) for read in clipped),
+        *([say("units.clipped.bias")] if clipped else ()),
+        say(
+            "units.without_unit.left_out" if is_skipped else "units.without_unit.one_person",
+            unit_column=privacy.unit_column,
+        ),
+    ]
+
+
+def _word_clipping(query: Query, step: Step) -> str:
+    """Say to what the totals of a person are scaled."""
+    clip = query.clip
+    if clip is None:
+        raise ValueError("limits on rows are said of all tables together")
+    bound = number(clip.bound * step.unit[0], 6)
+    return say("units.clipped.rows", name=query.name, norm=clip.norm.upper(), bound=bound)
+
+
+def _word_limits(plan: Plan, limits: ModelBounding) -> list[str]:
+    """Say what limits on rows keep."""
     return [
         say(
             "units.bounds",
@@ -147,10 +178,6 @@ def word_bounding(plan: Plan) -> list[str]:
         say("units.cut.means"),
         say("units.cut.by_lot"),
         say("units.cut.not_published"),
-        say(
-            "units.without_unit.left_out" if is_skipped else "units.without_unit.one_person",
-            unit_column=privacy.unit_column,
-        ),
     ]
 
 

@@ -290,6 +290,13 @@ class Finishing(Fact, frozen=True, kw_only=True):
     explained: tuple[str, ...]
 
 
+class Clipping(Fact, frozen=True, kw_only=True):
+    """What the totals of one person are scaled to, in the unit of the figure."""
+
+    norm: Annotated[str, extend_schema(enum=["l1", "l2"])]
+    bound: Number
+
+
 class Query(Fact, frozen=True, kw_only=True):
     """One query: what it computes, with which noise, at what loss."""
 
@@ -354,6 +361,12 @@ class Query(Fact, frozen=True, kw_only=True):
         str | None,
         extend_schema(
             "The column of survey weights by which its records count; without it each counts once."
+        ),
+    ] = None
+    clipping: Annotated[
+        Clipping | None,
+        extend_schema(
+            "The norm to which all that one person adds is scaled down; else rows are limited."
         ),
     ] = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from urllib.parse import quote
@@ -58,11 +58,16 @@ _NUMBERS = frozenset({"integer", "number"})
 
 
 def build_figures_section(
-    tables: Mapping[str, OutputTable], level: float, title: str, columns: Sequence[Column]
+    tables: Mapping[str, OutputTable],
+    level: float,
+    title: str,
+    columns: Sequence[Column],
+    clipped: Collection[str] = (),
 ) -> Section:
     """Lay out every published table, by file name; ``title`` is the release's.
 
-    ``columns`` are those of the spec: they tell which keys have an order.
+    ``columns`` are those of the spec: they tell which keys have an order. ``clipped`` names the
+    queries that scale what a unit adds, instead of limiting its rows.
     """
     parts: list[Part] = [Paragraph(say("figures.note", level=f"{level:g}"))]
     orders = {
@@ -96,7 +101,7 @@ def build_figures_section(
                 chart_count += 1
         parts += [
             Heading(_write_table_title(table) if table.title == title else table.title),
-            *_lay_out(_build_figure_table(file, table, number), file, table, charts),
+            *_lay_out(_build_figure_table(file, table, number), file, table, charts, clipped),
         ]
         if form is None and table.rows > 1 and figures:
             parts.append(
@@ -189,20 +194,25 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
 
 
 def _lay_out(
-    figure_table: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart | HeatTable]
+    figure_table: FigureTable,
+    file: str,
+    table: OutputTable,
+    charts: Sequence[Chart | HeatTable],
+    clipped: Collection[str],
 ) -> Iterator[Part]:
     notes: list[Paragraph] = []
     if not table.rows:
         notes.append(Paragraph(say("figures.no_keys")))
-    # figures that the limits on a unit's rows can cut
-    names = [
-        column.figure
+    # figures that the limits on a unit's rows can cut, or that lack what scaling takes off
+    flagged = [
+        column
         for column in table.columns
         if column.aspect == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
     ]
-    if names:
-        limited = say("figures.bounded", names=join_few_names(names))
-        notes.append(Paragraph(limited, "small"))
+    for words, scales in (("figures.bounded", False), ("figures.clipped", True)):
+        names = [c.figure for c in flagged if (c.figure in clipped) is scales]
+        if names:
+            notes.append(Paragraph(say(words, names=join_few_names(names)), "small"))
     if table.rows > ROWS_SHOWN:
         note = say_count(table.rows - ROWS_SHOWN, "figures.more_rows", file=file)
         notes.append(Paragraph(note, "small"))

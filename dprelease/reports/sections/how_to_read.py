@@ -92,7 +92,9 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     if any("_count" in statistic.suffixes or statistic.in_ranks for statistic in statistics):
         yield say("reading.flag.empty")
     if facts.deployment.privacy_unit.bounding is not None:
-        yield say("reading.flag.bounded")
+        scales = {query.clipping is not None for query in facts.queries}
+        flags = {False: "reading.flag.bounded", True: "reading.flag.clipped"}
+        yield from (say(flags[is_scaled]) for is_scaled in sorted(scales))
     if any(finish is not None and finish.publish_if for finish in finishes):
         yield say("reading.flag.suppressed")
 

@@ -8,8 +8,10 @@ from dprelease.model import Bounding, Data
 from dprelease.specfile.checks.columns.column import check_in_file
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.keys.section_reader import Part
+from dprelease.specfile.schema.query_tables import ClipSection
 from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, QuerySection
 from dprelease.specfile.schema.structure import Parts
+from dprelease.statistics.shared.spec_keys import BOUNDING
 from dprelease.statistics.statistic_registry import STATISTICS
 
 _COLUMN_HINT = 'write unit_column = "...", the name of the column that identifies the unit of a row'
@@ -145,13 +147,20 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
             "E235", message, "mechanism", hint=f"use {join_quoted(statistic.keys.mechanisms)}"
         )
         return
-    if model.mechanism != "gaussian":
+    clip, at = query.value(BOUNDING), "mechanism"
+    if isinstance(clip, ClipSection) and clip.clip == "l2" and model.mechanism == "auto":
+        at = BOUNDING.name
+    elif model.mechanism != "gaussian":
         return
     if total.accounting == "pure":
         message = 'accounting = "pure" does not allow Gaussian noise'
         hint = 'write mechanism = "laplace", or accounting = "auto"'
-        query.complain("E225", message, "mechanism", hint=hint)
+        if at == BOUNDING.name:
+            hint = 'write clip = "l1", or accounting = "auto"'
+        query.complain("E225", message, at, hint=hint)
     has_delta = model.delta or total.delta or model.rho is not None or total.rho is not None
     if not has_delta and query.is_sound("delta", "rho") and privacy.is_sound("delta", "rho"):
         hint = "state a delta above 0 here or in [privacy], or rho"
-        query.complain("E225", "Gaussian noise needs a delta or rho", "mechanism", hint=hint)
+        if at == BOUNDING.name:
+            hint = f'{hint}; or write clip = "l1"'
+        query.complain("E225", "Gaussian noise needs a delta or rho", at, hint=hint)

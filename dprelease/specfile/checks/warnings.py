@@ -141,6 +141,7 @@ class _Bounds(NamedTuple):
 def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
     """Warn of each bound that is not what it seems; one warning for each."""
     part, records = parts.privacy, bool(parts.perturbs)
+    every, queries = queries, [query for query in queries if query.clip is None]
     section = part.model.bounding
     if part.model.unit != "column" or section is None:
         return
@@ -151,13 +152,13 @@ def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
             "table's epsilon, which leaves almost no information"
         )
         part.warn("W213", message, "bounding", _ROWS)
-    if not queries:
+    if not every:
         for key in (_GROUPS, _WITHIN) if records else ():
             if getattr(section, key) is not None:
                 message = f"{key} has no effect: without a [[query]] the spec has no groups"
                 part.warn("W216", message, "bounding", key)
         return
-    if rows is None or groups is None:
+    if rows is None or groups is None or not queries:
         return
     cells = None if any(query.private for query in queries) else max(q.cells for q in queries)
     counts_rows = any(_is_row_count(query) for query in queries)

@@ -146,6 +146,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     review.read_attestations: _build_ref(review.AttestationsSection),
     sections.read_bounding: _build_ref(sections.BoundingSection),
     query_tables.read_accuracy: _build_ref(query_tables.AccuracySection),
+    query_tables.read_clip: _build_ref(query_tables.ClipSection),
     query_tables.read_selection: _build_ref(query_tables.SelectionSection),
     query_tables.read_half: {
         "oneOf": [{"type": "string", "pattern": r"\S"}, _build_ref(query_tables.PartSection)],

@@ -24,7 +24,7 @@ from dprelease.specfile.keys.number_texts import (
     read_whole_number,
 )
 from dprelease.specfile.keys.section_reader import Key
-from dprelease.specfile.schema.query_tables import read_half
+from dprelease.specfile.schema.query_tables import read_clip, read_half
 from dprelease.statistics.shared import spec_keys as kinds
 from dprelease.statistics.shared.spec_keys import Kind
 from dprelease.statistics.statistic_registry import list_own_keys
@@ -45,6 +45,7 @@ READERS: Mapping[Kind[Any], Callable[[object], object]] = {
     kinds.WAYS: read_ways,
     kinds.WEIGHED_ALIKE: read_weighed_alike,
     kinds.PART_OF_RATIO: read_half,
+    kinds.CLIP_OF_PEOPLE: read_clip,
 }
 """How a value of each kind is read."""
 

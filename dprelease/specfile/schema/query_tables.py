@@ -9,6 +9,7 @@ from dprelease.specfile.keys.fields import (
     read_text,
 )
 from dprelease.specfile.keys.number_texts import (
+    display_step,
     read_budget,
     read_confidence,
     read_halfwidth,
@@ -17,6 +18,7 @@ from dprelease.specfile.keys.number_texts import (
 )
 from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
 
+NormName = Literal["l1", "l2"]
 PartStatistic = Literal["sum", "count"]
 
 
@@ -89,3 +91,28 @@ class AccuracySection(Section, header="accuracy = { ... }"):
 
 
 read_accuracy = build_table_reader(AccuracySection)
+
+
+class ClipSection(Section, header="bounding = { ... }"):
+    WORDS = (
+        "Of a sum or count, where the unit is a column: all rows of a person count, and what they "
+        "add to all groups together is scaled down to a norm of at most `bound`. The limits of "
+        "`[privacy.bounding]` then hold for the other queries."
+    )
+
+    clip = Choice[NormName | None](
+        NormName,
+        None,
+        "the norm of a person's totals: `l1`, their absolute values added up, or `l2`, the root "
+        "of their squares added up, for Gaussian noise",
+        remedy='write the norm, clip = "l1", or clip = "l2" for Gaussian noise',
+    )
+    bound = Key(
+        display_step,
+        "the largest norm, in the unit of the figure, from a public rule; a smaller one needs less "
+        "noise and takes more off the figures",
+        remedy="write the largest norm of a person's totals, such as bound = 500",
+    )
+
+
+read_clip = build_table_reader(ClipSection)

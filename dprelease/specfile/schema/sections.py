@@ -46,6 +46,7 @@ from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_t
 from dprelease.specfile.schema.own_keys import read_own_keys
 from dprelease.specfile.schema.query_tables import (
     AccuracySection,
+    ClipSection,
     PartSection,
     SelectionSection,
     read_accuracy,
@@ -432,7 +433,8 @@ class ReportSection(Section, header="[report]"):
 
 SECTIONS: tuple[type[Section], ...] = (
     ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
-    QuerySection, AccuracySection, SelectionSection, PartSection, PostprocessSection,
-    PerturbSection, OutputSection, ReportSection, ReviewSection, AttestationsSection,
+    QuerySection, AccuracySection, ClipSection, SelectionSection, PartSection,
+    PostprocessSection, PerturbSection, OutputSection, ReportSection, ReviewSection,
+    AttestationsSection,
 )  # fmt: skip
 """All of them, in the order of the reference."""

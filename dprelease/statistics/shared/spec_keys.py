@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from dprelease.model import Candidates, Column, Expression, Grid, Group, Part
+from dprelease.model import Candidates, Clip, Column, Expression, Grid, Group, Part
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ SETS_OF_COLUMNS = Kind[tuple[tuple[str, ...], ...]]()
 WAYS = Kind[tuple[int, ...]]()
 WEIGHED_ALIKE = Kind[str]()
 PART_OF_RATIO = Kind[object]()
+CLIP_OF_PEOPLE = Kind[object]()
 
 
 class ColumnUse(Enum):
@@ -94,6 +95,7 @@ class Details(NamedTuple):
     among: Expression | None = None
     max_unreadable: Fraction | None = None
     own: Struct | None = None
+    clip: Clip | None = None
 
 
 class QueryReader(Protocol):
@@ -158,6 +160,16 @@ class QueryReader(Protocol):
             The part; None if it was refused.
         """
 
+    def read_clip(self, column: Column | None) -> Clip | None:
+        """Read what the totals of a person are scaled to.
+
+        Args:
+            column: The column that is summed; None where records are counted.
+
+        Returns:
+            The norm and its bound in grid steps; None if there is none or it was refused.
+        """
+
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that ``candidates`` or its file lists for a column.
 
@@ -179,6 +191,12 @@ class QueryReader(Protocol):
 
 # Keys of several statistics. A key of one statistic stands in its file.
 
+BOUNDING = OwnKey(
+    "bounding",
+    CLIP_OF_PEOPLE,
+    "of a sum or count: scales what a person adds to all groups, instead of limiting their rows",
+    "the limits of `[privacy.bounding]`",
+)
 COLUMNS_OF_TABLES = OwnKey(
     "columns",
     COLUMNS,

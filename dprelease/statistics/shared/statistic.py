@@ -30,7 +30,14 @@ from dprelease.model import (
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import write_decimal
 from dprelease.postprocess.intervals.number_text import write_halfwidth
-from dprelease.privacy.sensitivity import Contribution, Row, bound_addition, bound_replacement
+from dprelease.privacy.clipped_change import bound_clipped_change
+from dprelease.privacy.sensitivity import (
+    Contribution,
+    Row,
+    Scalar,
+    bound_addition,
+    bound_replacement,
+)
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader
 
 if TYPE_CHECKING:
@@ -445,9 +452,12 @@ class Statistic(ABC):
         Returns:
             L1 and squared L2 bound in grid steps, with the derivation.
         """
+        row = self.describe_row(query)
+        if query.clip is not None and isinstance(row, Scalar):
+            return bound_clipped_change(query.clip, row, query.cells, neighbours.adjacency)
         no_value = self.keys.column is ColumnUse.NUMBERS and find_null_fill(query.column) is None
         outside = no_value or may_be_outside(query, neighbours)
-        return bound_change(query, neighbours, self.describe_row(query), outside=outside)
+        return bound_change(query, neighbours, row, outside=outside)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Plan how a query is read from sums that several statistics share.

@@ -61,11 +61,13 @@ RANKED: Details = {**OF_COLUMN, "quantiles": (), "points": None}
 PARTS: Details = {"numerator": None, "denominator": None}
 CHOSEN: Details = {**OF_COLUMN, "axis": None, "picks": 1}
 OWN: Details = {"own": None}
+SCALED: Details = {"clip": None}
 DETAILS: Details = {
     **RANKED,
     **PARTS,
     **CHOSEN,
     **OWN,
+    **SCALED,
     "candidates": None,
     "curve": (),
     "among": None,
@@ -320,11 +322,11 @@ class Definition(NamedTuple):
 
 
 DEFINITIONS: dict[str, Definition] = {
-    "count": Definition({}, _count),
+    "count": Definition(SCALED, _count),
     "histogram": Definition(OF_COLUMN, _count),
     "count_units": Definition({}, _iter_unit_contents),
     "count_distinct": Definition(OF_COLUMN, _iter_distinct_contents),
-    "sum": Definition(OF_COLUMN, _sum),
+    "sum": Definition({**OF_COLUMN, **SCALED}, _sum),
     **dict.fromkeys(("mean", *SQUARED), Definition(OF_COLUMN, _iter_moment_contents)),
     **dict.fromkeys(RANKS, Definition(RANKED, _iter_rank_contents)),
     "ratio": Definition(PARTS, _iter_ratio_contents),

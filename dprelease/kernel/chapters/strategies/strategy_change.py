@@ -51,6 +51,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from dprelease.kernel.chapters.clipped_people.clipped_totals import bound_clipped_change
 from dprelease.kernel.chapters.strategies.strategy_steps import has_features
 from dprelease.kernel.core import worst_change as core
 from dprelease.kernel.core.unit_limits import (
@@ -85,6 +86,8 @@ Tally = Counter[tuple[int, int]]
 @lru_cache(maxsize=4096)
 def bound_step_change(step: Step, privacy: Privacy) -> Worst:
     """Bound what neighbours can do to the released integers of any step that is executable."""
+    if step.query.clip is not None:
+        return bound_clipped_change(step, privacy)
     if step.axes:
         return _bound_by_norms(*bound_mixed_norms(step, privacy), step.draws)
     if not has_features(step):

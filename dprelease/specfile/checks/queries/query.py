@@ -6,7 +6,17 @@ from fractions import Fraction
 from math import prod
 from typing import NamedTuple, TypeVar
 
-from dprelease.model import Accuracy, Candidates, Column, Expression, Grid, Group, Query
+from dprelease.model import (
+    Accuracy,
+    Candidates,
+    Clip,
+    ClipNorm,
+    Column,
+    Expression,
+    Grid,
+    Group,
+    Query,
+)
 from dprelease.model import Part as RatioPart
 from dprelease.specfile.checks.columns.grids import LARGEST_STEPS
 from dprelease.specfile.checks.queries.groups import (
@@ -24,7 +34,7 @@ from dprelease.specfile.schema.query_tables import Half
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.count import LEVELS
 from dprelease.statistics.marginals import WEIGH
-from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey
+from dprelease.statistics.shared.spec_keys import BOUNDING, ColumnUse, Details, OwnKey
 from dprelease.statistics.shared.statistic import SpecKeys
 from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
@@ -92,7 +102,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         model.delta,
         model.rho,
         model.weight if model.weight is not None else Fraction(1),
-        model.mechanism,
+        choose_mechanism(model.mechanism, details.clip),
         int(part.path[1]),
         key_selection=read_selection(query),
         accuracy=read_target(query),
@@ -102,6 +112,11 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     )
     by_cells = part.value(WEIGH) == "cells"
     return (resolved,) if several is None else build_counts(resolved, several, by_cells=by_cells)
+
+
+def choose_mechanism(stated: str, clip: Clip | None) -> str:
+    """Choose Gaussian noise for totals whose L2 norm is bounded, unless the spec asks for it."""
+    return "gaussian" if clip is not None and clip.norm is ClipNorm.L2 else stated
 
 
 def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Column | None:
@@ -231,6 +246,15 @@ class DetailsReader(NamedTuple):
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
         """Complain of what stands at some keys."""
         self.query.part.complain(code, message, *keys, hint=hint)
+
+    def read_clip(self, column: Column | None) -> Clip | None:
+        """Read what the totals of a person are scaled to."""
+        if self.query.part.value(BOUNDING) is None:
+            return None
+        # Imported where it is needed, as below: most queries limit rows.
+        from dprelease.specfile.checks.queries.clip_checks import read_clip
+
+        return read_clip(self.query, column)
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that a quantile may take."""

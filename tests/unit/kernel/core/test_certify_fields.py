@@ -296,6 +296,11 @@ PEOPLE: dict[str, Any] = {
 REPLACED: dict[str, Any] = {"adjacency": "replace-one"}
 GAUSSIAN: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
 OWN = [COUNT | {"epsilon": 0.5}, RATIO | {"epsilon": 0.5, "mechanism": "laplace"}]
+CLIPPED: list[dict[str, Any]] = [
+    {"statistic": "count", "bounding": {"clip": "l1", "bound": 3}},
+    {"statistic": "sum", "column": "x", "by": ["g"], "bounding": {"clip": "l1", "bound": 7}},
+    {"statistic": "sum", "column": "x", "by": ["g"], "bounding": {"clip": "l2", "bound": 7}},
+]
 SMALL: dict[str, tuple[list[dict[str, Any]], dict[str, Any], bool]] = {
     "sums": (SUMS, {}, False),
     "sums, replaced, rho": (SUMS[:3], REPLACED | {"rho": 0.5, "epsilon": None}, False),
@@ -303,6 +308,8 @@ SMALL: dict[str, tuple[list[dict[str, Any]], dict[str, Any], bool]] = {
     "shares, replaced, Gaussian": ([RATIO], REPLACED | GAUSSIAN, False),
     "choices": (CHOICES, {}, False),
     "choices of people": (CHOICES[:4], PEOPLE | REPLACED, False),
+    "clipped people": (CLIPPED, PEOPLE | GAUSSIAN, False),
+    "clipped people, replaced": (CLIPPED[:2], PEOPLE | REPLACED, False),
     "tables": (TABLES, {}, False),
     "tables, Gaussian, replaced": (TABLES, GAUSSIAN | REPLACED, False),
     "private keys": (PRIVATE, GAUSSIAN, False),
@@ -389,7 +396,7 @@ ALIKE = [
 """Statistics that are read of the same integers, or selected alike."""
 OPEN = {
     "implied", "name", "mechanism", "groups", "axis", "candidates", "points", "picks", "curve",
-    "accuracy", "weight", "finish", "max_unreadable", "number", "table",
+    "accuracy", "weight", "finish", "max_unreadable", "number", "table", "clip",
 }  # fmt: skip
 """What nothing but the query states, and engines, noise or figures take from it."""
 

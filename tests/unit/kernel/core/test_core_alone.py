@@ -38,6 +38,18 @@ def plan_queries(*queries: dict[str, Any]) -> Plan:
 PLANS = {
     Matter.RECORD_TABLES: lambda: make_plan(load(SPECS / "clinic_records.toml")),
     Matter.CHOICES: lambda: plan_queries({"statistic": "median", "column": "x"}),
+    Matter.CLIPPED_PEOPLE: lambda: builders.plan(
+        columns=COLUMNS,
+        privacy={
+            "unit": "column",
+            "unit_column": "p",
+            "epsilon": 1,
+            "bounding": {"max_rows_per_unit": 4, "max_groups_per_unit": 2},
+        },
+        query=[
+            {"name": "q", "statistic": "count", "bounding": {"clip": "l1", "bound": 5}},
+        ],
+    ),
     Matter.STRATEGIES: strategy_plans.build_centred,
     Matter.PRIVATE_KEYS: lambda: builders.plan(
         columns={"s": {"type": "string"}},

@@ -32,6 +32,8 @@ from dprelease.model import (
     Adjacency,
     AxisKind,
     AxisMatrix,
+    Clip,
+    ClipNorm,
     Column,
     Expression,
     Form,
@@ -131,6 +133,13 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
 }
 
 
+PEOPLE: dict[str, dict[str, Any]] = {
+    "clipped": COUNT | {"bounding": {"clip": "l1", "bound": 5}},
+    "the same": COUNT | {"name": "n", "bounding": {"clip": "l1", "bound": 5}},
+    "mode": {"name": "q", "statistic": "mode", "column": "h"},
+}
+
+
 @cache
 def plan(name: str, **privacy: Any) -> Plan:
     queries = QUERIES[name]
@@ -148,8 +157,8 @@ def plan(name: str, **privacy: Any) -> Plan:
 
 
 @cache
-def people() -> Plan:
-    """Rows of persons, of whom private keys are selected."""
+def people(*queries: str) -> Plan:
+    """Rows of persons, of whom private keys are selected; or these queries, scaled or not."""
     spec: dict[str, Any] = builders.spec(
         data={"path": "t.csv"},
         privacy={
@@ -160,9 +169,16 @@ def people() -> Plan:
             "bounding": {"max_rows_per_unit": 4, "max_groups_per_unit": 2},
         },
         columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        query=[COUNT],
+        query=[PEOPLE[query] for query in queries] or [COUNT],
     )
     return make_plan(load(spec))
+
+
+def clipped(**changes: Any) -> Plan:
+    """A count of people's rows that are scaled to a norm, with other values of that."""
+    clip = people("clipped").steps[0].query.clip
+    assert clip is not None
+    return with_step(people("clipped"), {"clip": replace(clip, **changes)})
 
 
 @cache
@@ -841,6 +857,39 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: state_sensitivity("quantiles", l1=0),
     ),
+    # --- people whose totals are scaled
+    "totals of people are scaled where a unit is a person": (
+        'step 1, "q"',
+        lambda: with_step(plan("count"), {"clip": Clip(ClipNorm.L1, 1)}),
+    ),
+    "totals are scaled to a known norm, of 1 to 2^50 steps": (
+        'step 1, "q"',
+        lambda: clipped(bound=0),
+    ),
+    "scaled totals are released as numbers": (
+        'step 1, "q"',
+        lambda: with_step(people("mode"), {"clip": Clip(ClipNorm.L1, 1)}),
+    ),
+    "scaled totals are numbers of rows, or sums": (
+        'step 1, "q"',
+        lambda: with_step(people("clipped"), measures=(Measure(MeasureKind.UNITS),)),
+    ),
+    "scaled totals lie in public cells": (
+        'step 1, "q"',
+        lambda: with_step(people("clipped"), {"axis": axis()}),
+    ),
+    "scaled totals select no keys, and are not mixed": (
+        'step 1, "q"',
+        lambda: with_step(people("clipped"), threshold=3),
+    ),
+    "figures are read from totals that are scaled as their query says": (
+        'the figures of "n"',
+        lambda: ask_of_read(people("clipped", "the same"), "n", clip=None),
+    ),
+    "sums of scaled totals are read as their own": (
+        'the figures of "q"',
+        lambda: read(people("clipped"), "q", reading=Reading.LINEAR, rows=(0,), factors=(ONE,)),
+    ),
     # --- strategies
     "a strategy releases numbers": (
         'step 1, "total"',
@@ -1287,6 +1336,8 @@ def test_rules_stand_in_tables_only() -> None:
     [
         *map(plan_named, QUERIES),
         people(),
+        people("clipped", "the same"),
+        people("mode"),
         tables(),
         plan_tables_with_delta(),
         gaussian(),

@@ -1,0 +1,1 @@
+"""People whose totals are scaled to a norm."""
