@@ -266,7 +266,9 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     with use_language(release.report_language):
         flagged = _flag_tables(plan, tuple(build_tables(plan, sealed.noisy)), sealed.layout)
         figures = collect_noisy_figures(plan, plan.reads, sealed.noisy)
-        finish = finish_tables(flagged, figures, release.output.interval)
+        finish = finish_tables(
+            flagged, figures, release.output.interval, with_ends=sealed.layout > 3
+        )
         if sealed.layout == 1:
             tables = restore_first_layout(finish.tables, plan)
         else:

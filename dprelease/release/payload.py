@@ -53,9 +53,10 @@ def list_versions() -> Mapping[str, str]:
 
 
 FORM = "dprelease/sealed/1"
-LAYOUT = 3
+LAYOUT = 4
 """What is made of the integers. 1 had no ends of intervals. 2 had no empty cells for empty groups,
-flags of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone."""
+flags of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone. 3 had no ends
+of intervals of counts and sums that are moved or hidden."""
 
 
 class Sealed(Struct, frozen=True):

@@ -7,13 +7,15 @@ is null: a comparison with it is neither true nor false. A division by 0 is null
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from operator import add, eq, ge, gt, le, lt, mul, ne, neg, not_, pos, sub
 from typing import Any
 
 from dprelease.expressions import ExpressionError, Node, parse_tree
 from dprelease.model import ColumnType
+from dprelease.postprocess.intervals.shown_figures import Limits
 
 Value = Fraction | bool | None
 
@@ -141,6 +143,57 @@ def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
         if name in lows
         for end, open_end in highs
     )
+
+
+_TRIED = 16
+_FARTHEST = 40
+_POWERS = range(2, 9)
+
+
+def find_limits(
+    node: Node, own: Collection[str], fixed: Mapping[str, Fraction], size: Fraction, places: int
+) -> Limits | None:
+    """Find from when on a figure is shown, if that depends on the figure itself.
+
+    Args:
+        node: The syntax tree of the condition.
+        own: The names of the figure.
+        fixed: Figures that are the same for all cells, by name.
+        size: How much noise the figure has, about.
+        places: Decimals of the figure.
+
+    Returns:
+        The limits. None if no part of the condition is about this figure alone, or if the figures
+        shown are not all those beyond limits.
+    """
+    names = {*own, *fixed}
+    parts = [part for part in _list_conjuncts(node) if names.issuperset(part.list_columns())]
+    parts = [part for part in parts if not set(own).isdisjoint(part.list_columns())]
+    if not parts:
+        return None
+    scale, grain = 10**places, max(int(size * 10**places), 1)
+
+    def is_shown(figure: int) -> bool:
+        row = {**fixed, **dict.fromkeys(own, Fraction(figure, scale))}
+        return all(_evaluate(part, row) is True for part in parts)
+
+    # Figures are tried close to 0, where limits lie, and far out.
+    far = [sign * grain * 10**power for power in _POWERS for sign in (-1, 1)]
+    near = range(-_TRIED * _FARTHEST, _TRIED * _FARTHEST + 1)
+    tried = sorted({*far, *(step * grain // _TRIED for step in near)})
+    shown = [is_shown(figure) for figure in tried]
+    changes = [at for at, pair in enumerate(pairwise(shown)) if pair[0] != pair[1]]
+    if not (shown[-1] and len(changes) == (2 if shown[0] else 1)):
+        return None
+    edges = []
+    for at in changes:
+        low, high = tried[at], tried[at + 1]
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if is_shown(middle) == shown[at] else (low, middle)
+        edges.append((low, high))
+    lower = Fraction(edges[0][0], scale) if shown[0] else None
+    return Limits(Fraction(edges[-1][1], scale), lower)
 
 
 def _list_conjuncts(node: Node) -> list[Node]:

@@ -28,27 +28,37 @@ from dprelease.model import (
 )
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.model.sentences import Text, sentence
+from dprelease.postprocess.finishing.finished_intervals import Estimate, compute_ends, find_least
 from dprelease.postprocess.finishing.lattice import identify_rows, number_axes
 from dprelease.postprocess.intervals.combined_noise import (
     Part,
     combine_parts,
     compute_combined_halfwidth,
 )
-from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flag_values
+from dprelease.postprocess.intervals.estimate_columns import (
+    end_columns,
+    flag_meaning,
+    flag_values,
+)
 from dprelease.postprocess.intervals.fixed_point import count_decimals
 from dprelease.postprocess.intervals.number_text import join_names, number
+from dprelease.postprocess.intervals.shown_figures import Limits
 from dprelease.statistics.read_release import (
     Piece,
     collect_figure_noise,
     compute_figure_variance,
     list_pieces,
 )
+from dprelease.statistics.statistic_registry import get_statistic
 
 if TYPE_CHECKING:
+    from dprelease.expressions import Node
     from dprelease.postprocess.finishing.agreement import Counts, Fit
 
 HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
 LOW, HIGH = "_low", "_high"
+ESTIMATED_PLACES = 4
+"""Additional decimals of a figure that agrees with others, before it is moved further."""
 AGREED_PLACES = 2
 """Additional decimals of a figure that is a weighted mean of several."""
 TOO_FAR = 6
@@ -61,7 +71,9 @@ class Noisy(NamedTuple):
     """A query whose figures are published, with the step that they are read from.
 
     ``variance`` and ``noise`` are of a figure, if they are the same for all. ``pieces`` are the
-    steps that a combined figure is read from, with their ``integers`` by name.
+    steps that a combined figure is read from, with their ``integers`` by name. ``threshold``: only
+    figures from there on are published, of private keys. ``screened``: part of the noise is left
+    out at times, so that intervals are not those of ``noise``.
     """
 
     query: Query
@@ -70,6 +82,8 @@ class Noisy(NamedTuple):
     noise: tuple[Part, ...] = ()
     pieces: Sequence[Piece] = ()
     integers: Mapping[str, Sequence[int]] = {}
+    threshold: int | None = None
+    screened: bool = False
 
 
 def collect_noisy_figures(
@@ -96,6 +110,8 @@ def collect_noisy_figures(
             collect_figure_noise(read, plan) or (),
             list_pieces(read, plan),
             integers,
+            plan.step(read).threshold,
+            read.screened,
         )
         for read in reads
     ]
@@ -114,7 +130,11 @@ class Finished(Struct, frozen=True):
 
 
 def finish_tables(
-    tables: Sequence[OutputTable], figures: Sequence[Noisy], interval: Fraction
+    tables: Sequence[OutputTable],
+    figures: Sequence[Noisy],
+    interval: Fraction,
+    *,
+    with_ends: bool = True,
 ) -> Finished:
     """Adjust, round and hide the figures of all queries as their ``finish`` says.
 
@@ -122,6 +142,8 @@ def finish_tables(
         tables: The tables with noisy figures.
         figures: The queries with their noise.
         interval: The level of noise intervals.
+        with_ends: Publish intervals of counts and sums that are moved or hidden; without them
+            half-widths are those before, like in version 0.2.
 
     Returns:
         The published tables, the figures before the changes, and remarks.
@@ -134,22 +156,34 @@ def finish_tables(
     for noisy in figures:
         groups.setdefault(identify_group(noisy.query), []).append(noisy)
     groups.pop(None, None)
+    estimates: dict[tuple[str, str], Estimate] = {}
     remarks = [
         remark
         for members in groups.values()
-        for remark in _adjust(members, columns, interval, changed)
+        for remark in _adjust(members, columns, interval, changed, estimates)
     ]
     union = columns | changed  # conditions look at all figures before any is hidden or rounded
     final: dict[tuple[str, str], OutputColumn] = {}
     raw: dict[tuple[str, str], tuple[Figures, int]] = {}
+    new_columns: dict[tuple[str, str], list[str]] = {}
     for noisy in figures:
         finish, table = noisy.query.finish, noisy.query.table
         if finish == AS_RELEASED:
             continue
         for name, members in group_figure_columns(noisy.query, tables).items():
             visible = _find_visible(finish, table, name, union)
-            for column in _build_columns(finish, table, name, members, union, visible):
+            shown, ends = union, list[OutputColumn]()
+            if with_ends and noisy.noise and not noisy.screened:
+                estimate = estimates.get((table, name)) or _take_estimate(
+                    noisy, columns[table, name]
+                )
+                ends = _build_intervals(noisy, estimate, union, interval)
+                shown = union | {(table, column.name): column for column in ends}
+                ends = [column for column in ends if (table, column.name) not in columns]
+            added = [column.name for column in ends]
+            for column in _build_columns(finish, table, name, [*members, *added], shown, visible):
                 final[table, column.name] = column
+            new_columns[table, name + FLAG] = added
             before = columns.get((table, name))
             is_changing = finish.is_adjusted or finish.round_to is not None
             if before is not None and before.kind != "text" and is_changing:
@@ -159,7 +193,9 @@ def finish_tables(
             replace(
                 table,
                 columns=tuple(
-                    final.get((table.name, column.name), column) for column in table.columns
+                    final.get((table.name, name), columns.get((table.name, name)))
+                    for column in table.columns
+                    for name in (column.name, *new_columns.get((table.name, column.name), ()))
                 ),
             )
             for table in tables
@@ -204,8 +240,12 @@ def _adjust(
     columns: Mapping[tuple[str, str], OutputColumn],
     interval: Fraction,
     changed: dict[tuple[str, str], OutputColumn],
+    estimates: dict[tuple[str, str], Estimate],
 ) -> list[Text]:
-    """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
+    """Put the adjusted columns of a group into ``changed``, and remark on totals far apart.
+
+    Figures that agree, before they are moved further, go into ``estimates``.
+    """
     from dprelease.postprocess.finishing.agreement import (
         Wanted,
         make_agree,
@@ -238,8 +278,16 @@ def _adjust(
         kind = "number" if after else "integer"
         changed[place] = replace(column, values=values, decimals=after, kind=kind)
     if len(members) > 1:
-        leasts = _iter_halfwidths_after(fit, group.noises, interval, after)
-        for (table, name), minimum in zip(places, leasts, strict=True):
+        laws = [*_iter_noise_after(fit, group.noises)]
+        before_moves = make_agree(
+            fit, Wanted(decimals, decimals + ESTIMATED_PLACES, nonnegative=False)
+        )
+        for noisy, place, values, noise in zip(members, places, before_moves, laws, strict=True):
+            estimates[place] = _take_estimate(noisy, columns[place])._replace(
+                values=values, places=decimals + ESTIMATED_PLACES, noise=noise or noisy.noise
+            )
+        for (table, name), noise in zip(places, laws, strict=True):
+            minimum = ceil(compute_combined_halfwidth(noise or (), 1 - interval) * 10**after)
             half = _round_up_halfwidth(columns[table, name + HALF], after)
             sizes = [max(size, minimum) for size in half.values if isinstance(size, int)]
             changed[table, half.name] = replace(half, values=sizes)
@@ -249,16 +297,16 @@ def _adjust(
     return []
 
 
-def _iter_halfwidths_after(
-    fit: Fit, noises: Sequence[tuple[Part, ...]], interval: Fraction, places: int
-) -> Iterator[int]:
-    """Give the half-widths after least squares in 10^-places, 0 where the law is not computed."""
+def _iter_noise_after(
+    fit: Fit, noises: Sequence[tuple[Part, ...]]
+) -> Iterator[tuple[Part, ...] | None]:
+    """Give the noise of figures after least squares, None where very many draws are added up."""
     from dprelease.postprocess.finishing.agreement import list_entering
 
     laws = list(dict.fromkeys(noises))
     numbers = [laws.index(noise) for noise in noises]
-    # ``entered`` is None where very many draws are added up. Both figures are then nearly Gaussian,
-    # and the half-width of the one that varies more holds for the other.
+    # Of very many draws, the figures before and after are both nearly Gaussian, and the half-width
+    # of the one that varies more holds for the other.
     for entered in list_entering(fit):
         draws: Counter[tuple[int, float]] = Counter()
         for place, kinds in (entered or {}).items():
@@ -269,7 +317,112 @@ def _iter_halfwidths_after(
             for (law, factor), times in draws.items()
             for part in laws[law]
         )
-        yield ceil(compute_combined_halfwidth(parts, 1 - interval) * 10**places)
+        yield None if entered is None else parts
+
+
+def _take_estimate(noisy: Noisy, column: OutputColumn) -> Estimate:
+    """Take the figures of a column as they are for those that intervals are about."""
+    query = noisy.query
+    unit = get_statistic(query.statistic).define_release(query).unit[0]
+    return Estimate(
+        [value if isinstance(value, int) else None for value in column.values],
+        column.decimals,
+        noisy.noise,
+        find_least(query, noisy.threshold),
+        count_decimals(unit),
+    )
+
+
+def _build_intervals(
+    noisy: Noisy,
+    estimate: Estimate,
+    columns: Mapping[tuple[str, str], OutputColumn],
+    interval: Fraction,
+) -> list[OutputColumn]:
+    """Build the half-width and the ends of figures that are moved or hidden, if they have a law."""
+    query = noisy.query
+    table, name, finish = query.table, query.column_name, query.finish
+    limits = _find_limits(noisy, columns)
+    changes = finish.is_adjusted or limits is not None
+    if not changes:
+        return []
+    figure, half = columns[table, name], columns[table, name + HALF]
+    ends = compute_ends(estimate, _to_integers(figure.values), figure.decimals, limits, interval)
+    places = max(figure.decimals, estimate.own_places)
+    up, of_ends = 10 ** (places - figure.decimals), 10 ** (places - estimate.own_places)
+    halves = [
+        None
+        if value is None or low is None or high is None
+        else max(value * up - low * of_ends, high * of_ends - value * up)
+        for value, low, high in zip(_to_integers(figure.values), *ends, strict=True)
+    ]
+    kind = "number" if places else "integer"
+    return [
+        replace(half, values=halves, decimals=places, kind=kind),
+        *end_columns(name, query.name, estimate.own_places, interval, ends),
+    ]
+
+
+def allow_for_hiding(noisy: Noisy, queries: Sequence[Query], interval: Fraction) -> bool | None:
+    """Tell if intervals hold among the figures that are shown.
+
+    Args:
+        noisy: A figure that is shown on a condition.
+        queries: All queries of its table.
+        interval: The level of the intervals.
+
+    Returns:
+        None if the figure does not decide itself if it is shown.
+    """
+    # Imported here for start-up: the parser is large.
+    from dprelease.postprocess.finishing.conditions import find_limits, read
+
+    query, finish = noisy.query, noisy.query.finish
+    least, known = find_least(query, noisy.threshold), bool(noisy.noise) and not noisy.screened
+    if finish.publish_if is None:
+        return known and least is not None
+    names = {
+        mate.column_name + suffix
+        for mate in queries
+        for suffix in get_statistic(mate.statistic).list_suffixes(mate)
+    }
+    node = read(finish.publish_if.text, sorted({*names, "value", "noise_moe", "count"}))
+    halves = {"noise_moe", query.column_name + HALF}
+    own = {"value", query.column_name}
+    if COUNT not in get_statistic(query.statistic).list_suffixes(query):
+        own.add("count")
+    if (own | halves).isdisjoint(node.list_columns()):
+        return None
+    if not known or (noisy.threshold is not None and not halves.isdisjoint(node.list_columns())):
+        return False
+    size = compute_combined_halfwidth(noisy.noise, 1 - interval)
+    limits = find_limits(node, own, dict.fromkeys(halves, size), size, AGREED_PLACES)
+    return limits is not None and (least is not None or limits.lower is not None)
+
+
+def _find_limits(noisy: Noisy, columns: Mapping[tuple[str, str], OutputColumn]) -> Limits | None:
+    """Find from when on a figure is shown, if it decides that itself."""
+    finish, table, name = noisy.query.finish, noisy.query.table, noisy.query.column_name
+    at_least = None if noisy.threshold is None else Fraction(noisy.threshold)
+    if finish.hide_below is not None:
+        at_least = max(at_least or finish.hide_below, finish.hide_below)
+    if finish.publish_if is None:
+        return None if at_least is None else Limits(at_least)
+    # Imported here for start-up: the parser is large.
+    from dprelease.postprocess.finishing.conditions import find_limits
+
+    node, own = _read_condition(finish, table, name, columns)
+    half, halves = columns[table, name + HALF], {"noise_moe", name + HALF}
+    sizes = {value for value in half.values if isinstance(value, int)} or {0}
+    limits = None
+    if len(sizes) == 1 or halves.isdisjoint(node.list_columns()):
+        size = Fraction(max(sizes), 10**half.decimals)
+        figures = {alias for alias, column in own.items() if column == name} | {name}
+        places = columns[table, name].decimals
+        limits = find_limits(node, figures, dict.fromkeys(halves, size), size, places)
+    if at_least is None:
+        return limits
+    return Limits(at_least if limits is None else max(limits.upper, at_least))
 
 
 class Observed(NamedTuple):
@@ -392,16 +545,28 @@ def _find_visible(
     if finish.publish_if is None:
         return None
     # Imported here for start-up: the parser is large.
-    from dprelease.postprocess.finishing.conditions import evaluate_rows, read
+    from dprelease.postprocess.finishing.conditions import evaluate_rows
 
+    node, own = _read_condition(finish, table, name, columns)
+    read_columns = [columns[table, own.get(other, other)] for other in node.list_columns()]
+    return evaluate_rows(node, [(column.values, column.decimals) for column in read_columns])
+
+
+def _read_condition(
+    finish: Finish, table: str, name: str, columns: Mapping[tuple[str, str], OutputColumn]
+) -> tuple[Node, dict[str, str]]:
+    """Parse the condition of a figure, and name the columns that ``value`` and others stand for."""
+    # Imported here for start-up: the parser is large.
+    from dprelease.postprocess.finishing.conditions import read
+
+    if finish.publish_if is None:
+        raise ValueError("the figure has no condition")
     own = {"value": name, "noise_moe": name + HALF, "count": name + COUNT}
     beside = columns.get((table, name + COUNT))
     if beside is None or beside.query != columns[table, name].query:  # or a query of that name
         own["count"] = name
     names = {other for at, other in columns if at == table} | {*own}
-    node = read(finish.publish_if.text, sorted(names))
-    read_columns = [columns[table, own.get(other, other)] for other in node.list_columns()]
-    return evaluate_rows(node, [(column.values, column.decimals) for column in read_columns])
+    return read(finish.publish_if.text, sorted(names)), own
 
 
 def _hide_values(values: Figures, visible: Sequence[bool] | None) -> Figures:

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SLACK = 1e-9
+LEAST_CHANCE = 1e-6
+"""Chances that are this small are not told from others as small."""
 LEAST_ALPHA = Fraction(1, 10**7)
 _REACH = math.log(2e13)  # of a chance of 1e-13 on both sides
 _MOST_POINTS = 1 << 17
@@ -63,6 +65,7 @@ _ROUNDED = 1e-13
 _NOTHING = -50.0  # exp(-50) < 1e-21: no frequency of less counts
 _DUAL_FROM = 0.5
 _TURN = 2 * math.pi
+_TABULATED_POINTS = 1 << 16
 _LARGEST = 8
 _VANISHING = 60.0
 _FEW = 3  # draws whose half-widths are known otherwise
@@ -119,18 +122,7 @@ def compute_combined_halfwidth(
         return Fraction(0)
     if len(parts) == 1 and parts[0].draws == 1:
         return find_halfwidth(parts[0].noise, alpha) * parts[0].weight
-    # Scaled by about the largest deviation, so that floats neither overflow nor vanish.
-    unit = Fraction(2) ** round(max(map(_estimate_size, parts)))
-    scaled = [
-        _Scaled(
-            *_compute_parameters(part),
-            float(part.weight / unit),
-            part.draws,
-            part.noise.stair,
-            part.noise.first,
-        )
-        for part in parts
-    ]
+    unit, scaled = _scale_parts(parts)
     if _bound_nonzero(scaled) <= float(alpha) * (1 - SLACK):
         return Fraction(0)
     if alpha < LEAST_ALPHA:
@@ -138,13 +130,81 @@ def compute_combined_halfwidth(
     else:
         reach = _bound_chernoff(scaled, _REACH)
         grid = compute_lattice_step(parts)
-        # The lattice of Y is used if it covers the reach with few enough points.
-        needed = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
+        needed = _count_points(reach, unit, grid)
         if needed <= _MOST_POINTS:
-            steps = [int(part.weight / grid) % needed for part in parts]
-            return _solve_on_lattice(scaled, steps, needed, alpha) * grid
+            spectrum = _compute_lattice_spectrum(scaled, parts, grid, needed)
+            return _find_least(spectrum, needed, alpha) * grid
         half = _solve_smoothed(scaled, reach, points, alpha)
     return min([Fraction(half) * unit * _UP, *_iter_known_bounds(parts, alpha)])
+
+
+class Tails:
+    """Bounds of P(Y >= x) for a sum of noise, for many x at once; see the module."""
+
+    def __init__(self, step: float, beyond: Floats, shift: float) -> None:
+        """Take P(W >= j step) for each j from 0 on, and how far W may be from Y."""
+        self._step, self._beyond, self._shift = step, beyond, shift
+
+    @property
+    def reach(self) -> float:
+        """Return how far out probabilities are told from 0."""
+        return self._step * (int((self._beyond > LEAST_CHANCE).sum()) - 1) - self._shift
+
+    def bound_above(self, at: Floats) -> Floats:
+        """Bound P(Y >= x) from above."""
+        return self._look_up(at - self._shift) + SLACK
+
+    def bound_below(self, at: Floats) -> Floats:
+        """Bound P(Y >= x) from below; 0 at least."""
+        import numpy as np
+
+        return _to_floats(np.maximum(self._look_up(at + self._shift) - SLACK, 0.0))
+
+    def _look_up(self, at: Floats) -> Floats:
+        """Compute P(W >= x): by symmetry 1 - P(W >= j) for the first j above -x, if x <= 0."""
+        import numpy as np
+
+        last = len(self._beyond) - 1
+        places = np.ceil(at / self._step - SLACK)
+        right = self._beyond[np.clip(places, 0, last).astype(np.int64)]
+        left = 1 - self._beyond[np.clip(1 - places, 0, last).astype(np.int64)]
+        return _to_floats(np.where(places > 0, right, left))
+
+
+@lru_cache(maxsize=16)
+def tabulate_tails(parts: tuple[Part, ...]) -> Tails:
+    """Compute the chances that a sum of noise reaches any value.
+
+    Args:
+        parts: The sum Y, as ``combine_parts`` gives it; with noise.
+
+    Returns:
+        Bounds in the unit of the weights. They are 1e-9 and, where Y is smoothed, a small part of
+        its deviation apart.
+
+    Raises:
+        ValueError: There is no noise, or a part is noise of choices.
+    """
+    import numpy as np
+
+    if not parts or any(part.noise.family not in _LAWS for part in parts):
+        raise ValueError("only noise of numbers is combined")
+    unit, scaled = _scale_parts(parts)
+    reach = _bound_chernoff(scaled, _REACH)
+    grid = compute_lattice_step(parts)
+    points = _count_points(reach, unit, grid)
+    if points <= _MOST_POINTS:
+        spectrum = _compute_lattice_spectrum(scaled, parts, grid, points)
+        step, shift = float(grid), 0.0
+    else:
+        points = _TABULATED_POINTS
+        width = _choose_smoothed_step(reach, points)
+        spectrum = _compute_smoothed_spectrum(scaled, width, points)
+        step = width * float(unit)
+        shift = _BEYOND * _SPREAD * step
+    chances = np.maximum(np.fft.irfft(spectrum, points)[: points // 2 + 1], 0.0)
+    beyond = np.cumsum(chances[::-1])[::-1]
+    return Tails(step, np.append(beyond, 0.0), shift)
 
 
 def _iter_known_bounds(parts: tuple[Part, ...], alpha: Fraction) -> Iterator[Fraction]:
@@ -289,25 +349,50 @@ def _divide_sinh(above: Floats, below: float) -> Floats:
     return ratio
 
 
-def _solve_on_lattice(
-    scaled: Sequence[_Scaled], steps: Sequence[int], points: int, alpha: Fraction
-) -> int:
-    """Find the least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
+def _scale_parts(parts: Sequence[Part]) -> tuple[Fraction, list[_Scaled]]:
+    """Scale by about the largest deviation, so that floats neither overflow nor vanish."""
+    unit = Fraction(2) ** round(max(map(_estimate_size, parts)))
+    scaled = [
+        _Scaled(
+            *_compute_parameters(part),
+            float(part.weight / unit),
+            part.draws,
+            part.noise.stair,
+            part.noise.first,
+        )
+        for part in parts
+    ]
+    return unit, scaled
+
+
+def _count_points(reach: float, unit: Fraction, grid: Fraction) -> int:
+    """Count the points of the lattice of Y that cover the reach; few enough are used."""
+    return 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
+
+
+def _compute_lattice_spectrum(
+    scaled: Sequence[_Scaled], parts: Sequence[Part], grid: Fraction, points: int
+) -> Floats:
+    """Compute the transform of Y on its lattice."""
     import numpy as np
 
     logs, signs = np.zeros(points // 2 + 1), np.ones(points // 2 + 1)
     places = np.arange(points // 2 + 1)
-    for part, step in zip(scaled, steps, strict=True):
+    for part, whole in zip(scaled, parts, strict=True):
+        step = int(whole.weight / grid) % points
         turns = _to_floats(places * step % points * (_TURN / points))
         places = _multiply_transform(logs, signs, places, part, turns)
-    return _find_least(signs * _compute_spectrum(logs), points, alpha)
+    return _to_floats(signs * _compute_spectrum(logs))
 
 
-def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, points: int, alpha: Fraction) -> float:
-    """Find such an h for the smoothed sum, and add what smoothing can have moved it by."""
+def _choose_smoothed_step(reach: float, points: int) -> float:
+    return 2 * reach / (points - 16 * _SPREAD)
+
+
+def _compute_smoothed_spectrum(scaled: Sequence[_Scaled], grid: float, points: int) -> Floats:
+    """Compute the transform of the smoothed sum on multiples of ``grid``."""
     import numpy as np
 
-    grid = 2 * reach / (points - 16 * _SPREAD)
     frequencies = np.arange(points // 2 + 1) * (_TURN / (points * grid))
     logs, signs = -((_SPREAD * grid * frequencies) ** 2) / 2, np.ones_like(frequencies)
     places = np.flatnonzero(logs > _NOTHING)
@@ -324,7 +409,14 @@ def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, points: int, alpha:
         if not _is_normal(part, last):
             turns = _to_floats(frequencies[places] * part.weight)
             places = _multiply_transform(logs, signs, places, part, turns)
-    return grid * (_find_least(signs * _compute_spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+    return _to_floats(signs * _compute_spectrum(logs))
+
+
+def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, points: int, alpha: Fraction) -> float:
+    """Find such an h for the smoothed sum, and add what smoothing can have moved it by."""
+    grid = _choose_smoothed_step(reach, points)
+    spectrum = _compute_smoothed_spectrum(scaled, grid, points)
+    return grid * (_find_least(spectrum, points, alpha) + _BEYOND * _SPREAD)
 
 
 def _compute_size(part: _Scaled) -> float:

@@ -15,6 +15,7 @@ from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.finishing.finished_tables import (
     Noisy,
+    allow_for_hiding,
     collect_noisy_figures,
     collect_observed,
     identify_group,
@@ -40,12 +41,14 @@ def describe_finishings(plan: Plan) -> dict[str, Finishing]:
         deviations = [sqrt(noisy.variance or 0) for noisy in figures]
         after = _compute_deviations(figures) if len(reads) > 1 else deviations
         tables = list(dict.fromkeys(read.query.table for read in reads))
-        for read, before, final in zip(reads, deviations, after, strict=True):
+        for read, noisy, before, final in zip(reads, figures, deviations, after, strict=True):
             upward = UPWARD.get(plan.step(read).noise.family, 0.5)
             agrees_with = reads[0].query.name if read is not reads[0] else None
-            words = _explain_finishing(
-                read.query, _Noise(before, final, upward, tables, agrees_with)
-            )
+            words = [
+                *_explain_finishing(read.query, _Noise(before, final, upward, tables, agrees_with)),
+                *_explain_hiding(noisy, plan),
+                *_explain_rounding(read.query.finish),
+            ]
             finishings_by_query[read.query.name] = _describe_finishing(
                 read.query.finish, tuple(words)
             )
@@ -142,12 +145,29 @@ def _explain_finishing(query: Query, noise: _Noise) -> Iterator[str]:
     if finish.consistent or finish.nonnegative or finish.integer:
         yield (
             say("finish.halfwidth.or_agreed", raw=say(RAW))
-            if finish.consistent
+            if finish.consistent and len(noise.tables) > 1
             else say("finish.halfwidth.of_noisy", raw=say(RAW))
         )
-    if (condition := write_condition(finish)) is not None:
-        yield say("finish.hidden.condition", condition=condition, suppressed=SUPPRESSED)
-        yield say("finish.hidden.reliability")
+
+
+def _explain_hiding(noisy: Noisy, plan: Plan) -> Iterator[str]:
+    """Say which figures are shown, and if their intervals allow for that."""
+    condition = write_condition(noisy.query.finish)
+    if condition is None:
+        return
+    yield say("finish.hidden.condition", condition=condition, suppressed=SUPPRESSED)
+    yield say("finish.hidden.reliability")
+    level = write_percent(plan.release.output.interval)
+    queries = [read.query for read in plan.reads if read.query.table == noisy.query.table]
+    if (allows := allow_for_hiding(noisy, queries, plan.release.output.interval)) is not None:
+        yield (
+            say("finish.hidden.allowed", level=level)
+            if allows
+            else say("finish.hidden.not_allowed", level=level)
+        )
+
+
+def _explain_rounding(finish: Finish) -> Iterator[str]:
     if finish.round_to is not None:
         yield say(
             "finish.round.nearest",

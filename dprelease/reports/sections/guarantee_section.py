@@ -55,12 +55,13 @@ def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
         yield say("guarantee.fixed.groups_but_private")
     elif any(query.by for query in facts.queries):
         yield say("guarantee.fixed.groups")
-    fixed = [query.name for query in facts.queries if query.noise_halfwidth is not None]
-    computed = [
-        query.name
-        for query in facts.queries
-        if query.noise_halfwidth is None and query.example_halfwidth is not None
-    ]
+    fixed, computed = list[str](), list[str]()
+    for query in facts.queries:
+        if query.noise_halfwidth is not None:
+            # That of a figure that is moved or hidden reaches to the end of its interval.
+            (computed if query.finishing is not None else fixed).append(query.name)
+        elif query.example_halfwidth is not None:
+            computed.append(query.name)
     if fixed:
         yield say("guarantee.fixed.halfwidths", names=join_columns(fixed))
     if computed:

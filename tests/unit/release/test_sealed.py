@@ -38,7 +38,7 @@ def test_what_is_read_is_what_was_written(plan: Plan) -> None:
 
 def test_integers_of_earlier_versions_have_the_first_layout(plan: Plan) -> None:
     content = json.loads(to_bytes(plan, draw_sealed(plan)))
-    assert content.pop("layout") == 3
+    assert content.pop("layout") == 4
     assert from_bytes(plan, json.dumps(content).encode()).layout == 1
 
 
