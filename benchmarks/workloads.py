@@ -75,6 +75,7 @@ class Workload:
     def spec(self) -> Json:
         """The spec, over a table that nobody opens; every record has one of the labels."""
         columns: dict[str, Json] = {"x": {"type": "integer", "lower": 0, "upper": 100_000}}
+        columns |= {name: {"type": "integer", "lower": 0, "upper": 1000} for name in SUMMED}
         for name, size in self.sizes.items():
             keys = [f"k{place}" for place in range(size - 1)]
             columns[name] = {"type": "string", "keys": keys, "other": "rest", "nulls": "rest"}
@@ -107,6 +108,8 @@ def marginals(sizes: dict[str, int], *ways: int) -> list[Json]:
     return [{"statistic": "marginals", "columns": list(sizes), "ways": list(ways)}]
 
 
+SUMMED = tuple(f"y{place}" for place in range(10))
+SUMS = [{"statistic": "sum", "column": name} for name in SUMMED]
 BIRTHS = {"a": 6, "b": 10, "c": 2, "d": 8, "e": 5}
 YES_NO = {f"a{place:02}": 2 for place in range(20)}
 SIX = {f"a{place}": 10 for place in range(6)}
@@ -143,6 +146,7 @@ WORKLOADS = (
     Workload(
         "12 queries, mixed", DELTA, {"a": 4, "b": 2, "c": 3}, MIXED, 8, None, share=Fraction(2, 3)
     ),
+    Workload("10 sums, 0 to 1,000", DELTA, {}, SUMS, 10, 8.9 * 1000, step=1000),
     Workload(
         "a sum, 0 to 100,000",
         {"epsilon": 4},
