@@ -434,8 +434,9 @@ def _describe_limits(query: Query, plan: Plan, bounding: Bounding) -> Sentence:
 def _describe_bounded(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
     """Describe what the flag stands for."""
     if query.clip is not None:
-        ending = "for_ok_and_low_reliability" if with_others else "for_ok"
-        return sentence(f"flags.clipped.{ending}")
+        if with_others:
+            return sentence("flags.clipped.for_ok_and_low_reliability")
+        return sentence("flags.clipped.for_ok")
     if not with_others:
         return sentence("flags.bounded.for_ok")
     # A figure that no count judges never had ``ok``.

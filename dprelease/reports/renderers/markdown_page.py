@@ -103,8 +103,10 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                 yield f"### {render_cell(part.title)}"
                 yield "\n".join(map(_render_label_row, part.rows))
             case Details():
-                only_table = len(part.parts) == 1 and isinstance(part.parts[0], Table)
-                if not only_table or part.name:
+                # A table has a caption, which says as much.
+                first = part.parts[0]
+                is_table = isinstance(first, Table) and len(part.parts) == 1
+                if part.name or not (is_table or isinstance(first, FigureTable)):
                     titles = [render_cell(title) for title in (part.name, part.title) if title]
                     yield "#### " + " \u2013 ".join(titles)
                 yield from _iter_blocks(part.parts)

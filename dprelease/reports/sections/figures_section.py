@@ -218,15 +218,14 @@ def _lay_out(
         notes.append(Paragraph(note, "small"))
     # Charts show what a long table holds; its rows are behind them.
     folded = bool(charts) and table.rows > ROWS_BESIDE_CHARTS
-    shown = Group("", (figure_table, *notes))
     if not folded:
-        yield shown
+        yield Group("", (figure_table, *notes))
     narrow_charts = tuple(chart for chart in charts if _is_narrow(chart))
     if narrow_charts:
         yield Group("charts", narrow_charts)
     yield from (chart for chart in charts if not _is_narrow(chart))
     if folded:
-        yield Details(say("figures.rows_of", file=file), (shown,))
+        yield Details(say("figures.rows_of", file=file), (figure_table, *notes))
 
 
 def _is_narrow(chart: Chart | HeatTable) -> bool:

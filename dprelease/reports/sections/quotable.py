@@ -99,8 +99,8 @@ def _is_subject(facts: ReportFacts, declared: Mapping[str, Column], figures: Fig
     statistic = STATISTICS[query.statistic]
     has_few_cells = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
     is_known = bool(figures.terms or figures.share) and not figures.is_behind
-    # Each person is counted once in a total of people, however many rows are kept.
-    is_limited = facts.deployment.privacy_unit.bounding is not None and (
+    # What a person adds is limited, but to a total of people, in which each is counted once.
+    is_limited = facts.deployment.privacy_unit.unit_column is not None and (
         not statistic.counts_units or bool(figures.groups)
     )
     return (

@@ -146,7 +146,10 @@ def test_a_forged_contact_or_licence_leads_nowhere_else(made, text):
     report["deployment"]["basic"] |= {"contact": text, "licence": text}
     page = render_html(report, {})
     links = re.findall('href="([^"#]*)"', page)
-    assert all(re.match("https://spdx.org/licenses/|datapackage.json", link) for link in links)
+    assert all(
+        re.match("https://spdx.org/licenses/|datapackage.json|figures/privacy-facts.svg", link)
+        for link in links
+    )
 
 
 def test_a_release_says_how_it_is_cited(made):
