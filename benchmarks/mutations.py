@@ -44,6 +44,19 @@ CLIPPED = "contracts/test_clipped_people.py contracts/test_engine_clipping.py un
 ENGINES = "unit/engines unit/sources contracts"
 
 MUTANTS = [
+    # --- noise that is drawn together: what it costs, and its draws
+    Mutant("lambda it: (it.derived, it.stated),", "lambda it: (0, it.stated),", "certify: the largest change that is stated may be too small", PLANNING),
+    Mutant("return bound_largest_change(step, privacy) / step.noise.parameter", "return Fraction(1) / step.noise.parameter", "certify: what noise that is drawn together costs", PLANNING),
+    Mutant("max(entering * high - leaving * low, leaving * high - entering * low)", "entering * high - leaving * low", "certify: rows that leave, of integers that are drawn together", "unit/kernel contracts"),
+    Mutant("missing = [] if certain else [Fraction(0)]", "missing = []", "certify: rows that are missing, of integers that are drawn together", "unit/kernel contracts"),
+    Mutant("and step.noise.integers == len(step.transform) <= MOST_TOGETHER", "and step.noise.integers <= MOST_TOGETHER", "certify: a cube of other integers than the released ones", PLANNING),
+    Mutant("reaches = [part + first for part, first in zip(sums, starts, strict=True)]", "reaches = [part for part, first in zip(sums, starts, strict=True)]", "noise: the start of a reach", NOISE),
+    Mutant("geometric = draw_lanes(laplace, number, entropy)", "geometric = abs(draw_lanes(laplace, number, entropy))", "noise: folded Laplace draws that are not geometric", NOISE),
+    Mutant("draw_uniform_below(2 * reach + 1, entropy) - reach", "draw_uniform_below(2 * reach + 2, entropy) - reach", "noise: an integer beyond the reach", NOISE),
+    Mutant("return draw_below_each(2 * each + 1, entropy) - each", "return draw_below_each(2 * each + 2, entropy) - each", "noise: an integer beyond the reach, of many", NOISE),
+    Mutant("tuple(map(add, draws[place :: len(rows)], row)) for place, row in enumerate(rows)", "tuple(map(add, draws[:: len(rows)], row)) for place, row in enumerate(rows)", "noise: one integer for all of a cell", NOISE),
+    Mutant("places = places[words > np.uint64((1 << 64) - 1) - spare]", "places = places[:0]", "noise: words beyond a multiple of the bound", NOISE),
+    Mutant("(2 * k + 1) * same + (2 * (size - k) + 1) * before", "(2 * k + 1) * same + (2 * (size - k) - 1) * before", "noise: the law of a start", NOISE),
     # --- certify: what a unit can change, what that costs, and the conditions
     Mutant('lambda it: (it.worst.shift.l2_squared, it.step.sensitivity.l2_squared),', 'lambda it: (0, it.step.sensitivity.l2_squared),', "certify: the L2 sensitivity that is stated may be too small", PLANNING),
     Mutant('lambda it: (it.worst.l1, 0)),', 'lambda it: (0, 0)),', "certify: no noise although the integers change", PLANNING),

@@ -174,6 +174,48 @@ def plan_conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
     return combine(made, steps, [[total], *parts])
 
 
+def plan_together(*by: str, counts: bool = False, **privacy: Any) -> Plan:
+    """As ``plan_conditions``, with noise that is drawn together; ``counts``: each as it is."""
+    made = release((by, None), (by, "y > 3"), (by, "y > 5"), **privacy)
+    groups = [group.complete() for group in made.queries[0].groups]
+    rows = 2 if privacy.get("people") else 1
+    cube = rows * (2 if privacy.get("adjacency") == "replace-one" else 1)
+    filters = [query.where for query in made.queries]
+    both = step(
+        "together",
+        3 * cube,
+        3 * cube**2,
+        groups,
+        (),
+        [*filters[1:], None],
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)) if counts else ((2, 0, -1), (0, 2, -1), (0, 0, 1)),
+    )
+    both = replace(
+        both,
+        sensitivity=replace(both.sensitivity, cube=cube),
+        noise=Noise(NoiseFamily.CUBE, Fraction(4 * cube), integers=3),
+    )
+    places = tuple(range(len(groups)))
+    total = Term("together", ONE, 2, places)
+    own, behind = (ONE, Fraction(0)) if counts else (HALF, HALF)
+    parts = [[Term("together", own, row, places), replace(total, factor=behind)] for row in (0, 1)]
+    return combine(made, [both], [[total], *parts])
+
+
+def plan_split(*by: str, **privacy: Any) -> Plan:
+    """The records that meet a condition and all others, and all as the sum of both."""
+    made = release((by, None), (by, "y > 3"), **privacy)
+    groups = [group.complete() for group in made.queries[0].groups]
+    rows = (2 if privacy.get("people") else 1) * (
+        2 if privacy.get("adjacency") == "replace-one" else 1
+    )
+    filters = [made.queries[1].where, None]
+    both = step("split", rows, rows**2, groups, (), filters, ((1, 0), (-1, 1)))
+    places = tuple(range(len(groups)))
+    terms = [Term("split", ONE, row, places) for row in (0, 1)]
+    return combine(made, [both], [terms, terms[:1]])
+
+
 def plan_by_filters(**privacy: Any) -> Plan:
     """The records and those that pass a filter, which are read with nothing of the others."""
     made = release(((), None), ((), "y > 3"), **privacy)

@@ -323,12 +323,18 @@ class Published:
                 if integer in integers:
                     spread += integers[integer]
                 integers[integer] = spread
+        # Independent draws: of each integer, or of all integers of a cell that have noise together.
+        drawn: dict[tuple[str, int], list[Any]] = {}
+        for (name, row), entering in integers.items():
+            alone = self.steps[name].noise.family is not NoiseFamily.CUBE
+            drawn.setdefault((name, row if alone else 0), []).append(entering)
         parts: list[Part] = []
-        for (name, _), entering in integers.items():
+        for (name, _), several in drawn.items():
             # All laws are symmetric, so that the sign of a weight does not matter.
-            draws = Counter(abs(weight) for weight in entering.flat if weight)
+            cells_weights = zip(*(entering.flat for entering in several), strict=True)
+            draws = Counter(tuple(map(abs, weights)) for weights in cells_weights if any(weights))
             noise = self.steps[name].noise
-            parts.extend(Part(noise, weight, number) for weight, number in draws.items())
+            parts += [Part(noise, own[0], number, own[1:]) for own, number in draws.items()]
         return combine_parts(parts)
 
 
@@ -387,7 +393,9 @@ def _build_strategy_release(strategy: StrategyFacts, step: StrategyStep) -> Rele
         for group, axis in zip(groups, step.axes, strict=True)
         if axis.kind == "centred"
     ]
-    noise = Noise(NoiseFamily(step.family), Fraction(step.parameter))
+    family = NoiseFamily(step.family)
+    together = len(step.rows) if family is NoiseFamily.CUBE else 0
+    noise = Noise(family, Fraction(step.parameter), integers=together)
     sizes = tuple((group.column, len(group.labels)) for group in groups)
     return Released(noise, sizes, frozenset(centred))
 

@@ -22,6 +22,10 @@ from dprelease.kernel.chapters.record_tables.record_rules import (
 )
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.kernel.chapters.strategies.strategy_steps import find_steps_breaches
+from dprelease.kernel.chapters.together.joint_noise import (
+    find_joint_breaches,
+    find_joint_loss_breaches,
+)
 from dprelease.kernel.core import certify as core
 from dprelease.kernel.core.certify import CertifiedPlan
 from dprelease.kernel.core.chapters import Chapter, Chapters, Matter
@@ -41,6 +45,7 @@ CHAPTERS = Chapters(
         Matter.CHOICES: Chapter(find_form_breaches, find_choice_loss_breaches),
         Matter.CLIPPED_PEOPLE: Chapter(find_clip_breaches),
         Matter.STRATEGIES: Chapter(find_steps_breaches),
+        Matter.TOGETHER: Chapter(find_joint_breaches, find_joint_loss_breaches),
         Matter.PRIVATE_KEYS: Chapter(find_key_breaches, find_key_loss_breaches),
         Matter.FIGURES: Chapter(_find_figure_breaches),
     },

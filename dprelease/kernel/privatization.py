@@ -9,7 +9,7 @@ from dprelease.kernel.core import aggregates as core
 from dprelease.kernel.core.aggregates import Drawing, Drawn, Integers, Key, Values
 from dprelease.kernel.core.engine_requests import Job
 from dprelease.kernel.core.entropy import Entropy
-from dprelease.model import ExactTable, Form, Step
+from dprelease.model import ExactTable, Form, NoiseFamily, Step
 
 # Chapters are imported where they draw, for start-up: most releases have none of these.
 
@@ -28,6 +28,12 @@ def _draw_quantiles(
     return choose_quantiles(step, measures, cells, entropy)
 
 
+def _draw_together(rows: Sequence[Integers], step: Step, entropy: Entropy) -> Values:
+    from dprelease.kernel.chapters.together.cube_draws import add_joint_noise
+
+    return add_joint_noise(rows, step, entropy)
+
+
 def _mix_cells(row: Integers, sizes: list[int], step: Step) -> Integers:
     from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
 
@@ -42,7 +48,9 @@ def _release_private_keys(
     return privatize_keys(exact, job, entropy, keys, CHAPTERS)
 
 
-CHAPTERS = Drawing(sample, _draw_choices, _draw_quantiles, _mix_cells, _release_private_keys)
+CHAPTERS = Drawing(
+    sample, _draw_choices, _draw_quantiles, _draw_together, _mix_cells, _release_private_keys
+)
 
 
 def privatize(
@@ -61,5 +69,9 @@ def prepare(steps: Sequence[Step]) -> None:
     Drawing then starts at once. Reads no data and draws nothing.
     """
     for step in steps:
-        if step.form is Form.NUMBERS and not step.query.private:
+        if step.noise.family is NoiseFamily.CUBE:
+            from dprelease.kernel.chapters.together.cube_draws import prepare_cubes
+
+            prepare_cubes(step.noise, step.draws)
+        elif step.form is Form.NUMBERS and not step.query.private:
             prepare_sample(step.noise, step.draws)

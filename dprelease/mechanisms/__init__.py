@@ -61,6 +61,14 @@ class Target(Protocol):
         """Return True if a replaced row certainly stays in its one cell."""
 
     @property
+    def integers(self) -> int:
+        """Return how many integers of each cell are released."""
+
+    @property
+    def together(self) -> bool:
+        """Return True if the noise of these is drawn together."""
+
+    @property
     def one_draw(self) -> bool:
         """Return True if every figure is the truth plus one draw of noise and none has a target."""
 
@@ -96,6 +104,7 @@ class Mechanism(ABC):
         keyword: The value of ``mechanism`` in a spec that asks for it.
         concentrated: True if made for losses that compose by rho or by their distributions.
         needs_delta: True if no epsilon holds without a delta.
+        together: True if the integers of a cell have noise that is drawn together.
         offered: True if the planner chooses it; otherwise it only refines the choice of another.
     """
 
@@ -105,6 +114,7 @@ class Mechanism(ABC):
     keyword: ClassVar[str]
     concentrated: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = False
+    together: ClassVar[bool] = False
     offered: ClassVar[bool] = True
 
     @abstractmethod

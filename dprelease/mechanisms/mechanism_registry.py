@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.mechanisms import Choice, Mechanism, Target
+from dprelease.mechanisms.cube import CUBE
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
 from dprelease.mechanisms.laplace import LAPLACE
@@ -21,6 +22,7 @@ MECHANISMS: list[Mechanism] = [
     PERMUTE_AND_FLIP,
     QUANTILES,
     STAIRCASE,
+    CUBE,
 ]
 
 NO_NOISE = "mechanisms.none"
@@ -89,6 +91,7 @@ def list_options(target: Target, mechanism_name: str) -> Options:
         for mechanism in MECHANISMS
         if mechanism.offered
         and mechanism.form is target.form
+        and mechanism.together is target.together
         and mechanism_name in {"auto", mechanism.keyword}
     ]
 

@@ -13,9 +13,8 @@ from dprelease.model.sentences import Text
 class Sensitivity(Struct, frozen=True):
     """Worst change of the released integers between neighbours, over all cells together.
 
-    ``coordinates`` is how many released integers can change at once. ``shapes``, where not
-    empty, says more: every change is, up to order and signs of its entries, entry by entry at
-    most one of the shapes.
+    ``coordinates``: how many released integers can change at once. ``shapes``, if there are any:
+    every change is, up to order and signs of its entries, entry by entry at most one of them.
     """
 
     l1: int
@@ -25,6 +24,7 @@ class Sensitivity(Struct, frozen=True):
     derivation: Text = ""
     monotone: bool = False  # of scores: neighbours move all of them in the same direction
     choice_l1: int = 0  # of scores: over all cells, each by its candidate that moves most
+    cube: int = 0  # for CUBE noise: of each cell the largest change, added up over cells
 
 
 class NoiseFamily(StrEnum):
@@ -34,6 +34,7 @@ class NoiseFamily(StrEnum):
     LAPLACE = "laplace"
     STAIRCASE = "staircase"
     GAUSSIAN = "gaussian"
+    CUBE = "cube"
     EXPONENTIAL = "exponential"
     PERMUTE_AND_FLIP = "permute-and-flip"
 
@@ -45,16 +46,17 @@ class Noise(Struct, frozen=True):
     STAIRCASE: P(k) proportional to exp(-level * stair/s). The level of k is abs(k) + stair - first
     over stair, rounded down: 0 for abs(k) < first, and 1 more with every ``stair`` further.
     GAUSSIAN: ``parameter`` is sigma squared, P(k) proportional to exp(-k^2/(2 sigma^2)).
-    NONE: ``parameter`` is 0.
-    EXPONENTIAL: ``parameter`` is the rate r of a choice, P(candidate) proportional to
-    exp(r * score). PERMUTE_AND_FLIP: candidates in random order, the first that is accepted,
-    each with probability exp(-r * (best score - score)).
+    CUBE: ``integers`` of one cell are drawn together, P(z) proportional to exp(-max abs(z_i)/s).
+    NONE: ``parameter`` is 0. EXPONENTIAL: ``parameter`` is the rate r of a choice, P(candidate)
+    proportional to exp(r * score). PERMUTE_AND_FLIP: candidates in random order, the first that is
+    accepted, each with probability exp(-r * (best score - score)).
     """
 
     family: NoiseFamily
     parameter: Fraction
     stair: int = 0
     first: int = 0
+    integers: int = 0
 
 
 class Loss(Struct, frozen=True):

@@ -96,12 +96,15 @@ def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(group.complete() for group in groups)
 
 
-def build_blocks(drafts: Sequence[Draft], *, of_counts: bool = False) -> list[Block]:
+def build_blocks(
+    drafts: Sequence[Draft], *, of_counts: bool = False, pairs: bool = False
+) -> list[Block]:
     """Gather the drafts that may be planned together for one budget; ``of_counts`` counts alone.
 
     Tables over the same rows are one block. If a filter has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
-    their cells. Rows of people that are counted by several filters are not the same rows.
+    their cells. Rows of people that are counted by several filters are not the same rows. With
+    ``pairs`` a single condition stands with the count of all rows by the same groups.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
     measured = [] if of_counts else list(filter(is_of_feature, drafts))
@@ -120,7 +123,7 @@ def build_blocks(drafts: Sequence[Draft], *, of_counts: bool = False) -> list[Bl
         query = draft.query
         tables_alike, siblings = groups_of[query.where], filters_of[query.groups]
         needed = query.where is None or _find_rows(draft) in rows_measured
-        if needed or not _is_condition(draft, tables_alike, siblings):
+        if needed or not _is_condition(draft, tables_alike, siblings, pairs=pairs):
             tables.setdefault((query.where, query.mechanism), []).append(draft)
         else:
             others.setdefault((query.groups, None, query.mechanism), []).append(draft)
@@ -170,7 +173,11 @@ def _order(block: Block) -> tuple[str, list[str], str]:
 
 
 def _is_condition(
-    draft: Draft, tables_alike: Set[tuple[Group, ...]], siblings: Set[Expression | None]
+    draft: Draft,
+    tables_alike: Set[tuple[Group, ...]],
+    siblings: Set[Expression | None],
+    *,
+    pairs: bool,
 ) -> bool:
     """Check if a filtered count is one of several conditions rather than one of several tables.
 
@@ -179,6 +186,8 @@ def _is_condition(
     """
     if len(tables_alike - {()}) > 1 or draft.neighbours.people:
         return False
+    if pairs and None in siblings:
+        return True
     return not draft.query.groups or not siblings <= {None, draft.query.where}
 
 

@@ -183,8 +183,15 @@ def _compute_roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, 
         # Weights refer to the L1 norm, the intensity of Gaussian noise to the L2 norm.
         if mix[draft.name].needs_delta:
             weight *= Fraction(change.l2_squared, change.l1**2)
+        elif mix[draft.name].together:
+            weight *= compute_joint_size(draft, mix[draft.name])
         roots[draft.name] = compute_root(weight, degree)
     return roots
+
+
+def compute_joint_size(draft: Draft, mechanism: Mechanism) -> Fraction:
+    """Compute the variance of noise drawn together, in units of Laplace noise of its loss."""
+    return mechanism.estimate_error(draft, Fraction(1)) / 2
 
 
 def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:

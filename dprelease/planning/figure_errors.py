@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from math import prod
 
 from dprelease.kernel.distributions.laws import compute_noise_variance
@@ -97,6 +98,9 @@ def estimate_errors(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
         if demand.epsilon is not None:
             return float(2 * (sensitivity.l1 / demand.epsilon) ** 2)
         intensity = roots[draft.name] / whole
+        if draft.together:
+            size = float(draft.mechanisms.pure.estimate_error(draft, Fraction(1)))
+            return size * sensitivity.l1**2 / intensity**2
         if concentrated:
             return float(sensitivity.l2_squared if draft.additive else 1) / intensity
         return float(2 * sensitivity.l1**2 if draft.additive else 2) / intensity**2
@@ -106,6 +110,8 @@ def estimate_errors(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
 
 def _compute_root(draft: Draft, *, concentrated: bool) -> float:
     weight, sensitivity = float(draft.demand.weight), draft.sensitivity
+    if draft.together:
+        weight *= float(draft.mechanisms.pure.estimate_error(draft, Fraction(1))) / 2
     if not concentrated:
         return math.cbrt(weight)
     if draft.additive:

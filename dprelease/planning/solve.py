@@ -30,7 +30,12 @@ from dprelease.planning.demanded_noise import (
     find_weakest_choice,
     share_free_deltas,
 )
-from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
+from dprelease.planning.figure_errors import (
+    Errors,
+    compute_errors,
+    compute_planned_errors,
+    name_aspects,
+)
 from dprelease.planning.selecting_means import has_lower_thresholds, select_by_means
 from dprelease.planning.shared_releases import (
     add_up_counts,
@@ -207,13 +212,16 @@ def _try_all_strategies(
     total: Total,
 ) -> Solution:
     """Plan counts together, and then queries of all statistics if no figure errs more by it."""
+    before = solution.compute_errors()
     of_counts = _try_strategies(release, joined, solution, total, Scope.COUNTS)
+    joint = _try_strategies(release, joined, solution, total, Scope.TOGETHER)
+    if _weigh_errors(joint, before) < _weigh_errors(of_counts, before):
+        of_counts = joint
     if not any(map(is_of_feature, unshared)):
         return of_counts
     together = _try_strategies(release, unshared, of_counts, total, Scope.ALL)
     if together is of_counts:
         return of_counts
-    before = solution.compute_errors()
     alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in together.alone}
     return replace(together, alone=alone)
 
@@ -233,7 +241,10 @@ def _try_strategies(
     # Weigh pieces for losses like those of the solution, concentrated or pure; if that does not
     # help, for the other kind.
     added_up = solution.method == BASIC
-    for concentrated in (not added_up, added_up) if total.concentrates else (False,):
+    kinds = [not added_up, added_up] if total.concentrates else [False]
+    if scope is Scope.TOGETHER:  # pure losses first, as that of what is drawn together is
+        kinds.sort()
+    for concentrated in kinds:
         drafts = plan_together(
             release,
             bases,
@@ -252,6 +263,21 @@ def _try_strategies(
             alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
             return replace(joint, alone=alone)
     return solution
+
+
+def _weigh_errors(solution: Solution, before: Errors) -> float:
+    """Add up the errors as shares of those before, each by the weight of its query."""
+    weights = {
+        name: float(read.query.weight)
+        for draft in solution.drafts
+        for read in draft.reads
+        for name in name_aspects(read.query)
+    }
+    return sum(
+        weights[name] * error / before[name]
+        for name, error in solution.compute_errors().items()
+        if before[name]
+    )
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:

@@ -70,6 +70,16 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         return self.released.form
 
     @property
+    def integers(self) -> int:
+        """Return how many integers of each cell are released."""
+        return len(self.released.transform)
+
+    @property
+    def together(self) -> bool:
+        """Return True if the noise of these is drawn together."""
+        return self.released.together
+
+    @property
     def adjacency(self) -> Adjacency:
         """Return the neighbour relation."""
         return self.neighbours.adjacency

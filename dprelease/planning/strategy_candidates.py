@@ -11,7 +11,8 @@ Sets of tables, with n_i the labels of axis i:
 * *Plain*: some tables as they are: those of the spec, those of them that lie in no other, or a few
   into which they are joined. Every figure is the best estimate from all of them (``Estimates``).
 
-Features (``features``): their integers, and the number of all records.
+Features (``features``): their integers, and the number of all records; or conditions in another way
+(``Conditions``).
 
 *Estimates.* A table over the groups A is a sum of components, one for each set B of its groups:
 what is left of the table over B after centring it along each axis, spread evenly over the cells
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import chain, combinations, pairwise
@@ -84,15 +86,38 @@ Amounts = Mapping[Axes, Mapping[int, float]]
 """How much of the variance of each piece's noise is in the figures of each table."""
 
 
+class Conditions(Enum):
+    """What is released of conditions.
+
+    HALVES: twice the count less the total, for each. TOGETHER: that and the total, with noise that
+    is drawn together (``mechanisms.cube``). COUNTS: the counts themselves, with such noise. SPLIT:
+    of a single condition the records that meet it, and those that do not.
+    """
+
+    HALVES = "halves"
+    TOGETHER = "together"
+    COUNTS = "counts"
+    SPLIT = "split"
+
+
 class Piece(Struct, frozen=True):
     """The cells of some groups mixed along axes, or features in these cells, released at once.
 
-    Without ``axes`` the cells are released as they are.
+    Without ``axes`` the cells are released as they are. ``way``: of features that are conditions.
     """
 
     groups: tuple[Group, ...]
     axes: tuple[AxisMatrix, ...] = ()
     features: tuple[Feature, ...] = ()
+    way: Conditions = Conditions.HALVES
+
+    @property
+    def held(self) -> Mapping[int, Fraction]:
+        """Return the integers that add up to the number of all records, with their factors."""
+        if self.way is Conditions.SPLIT:
+            return {0: Fraction(1), 1: Fraction(1)}
+        is_held = self.way is Conditions.TOGETHER
+        return {len(self.features): Fraction(1)} if is_held else {}
 
     @property
     def title(self) -> str:
@@ -225,7 +250,8 @@ class Candidate(Struct, frozen=True):
     """Pieces, those of features last, and how the figures of a block are read from them.
 
     ``tables``: the groups of each of the block's tables, in order; ``figures``: of its others;
-    ``rows``: of each feature the piece and the first of its integers there.
+    ``rows``: of each feature the piece and the first of its integers there. If the last piece holds
+    the number of all records, features are read with that, and ``reading`` may be without it.
     """
 
     pieces: tuple[Piece, ...]
@@ -236,13 +262,18 @@ class Candidate(Struct, frozen=True):
 
     def build_terms(self, variances: Sequence[float]) -> list[list[Term]]:
         """Build the terms of the figures of each draft of the block, in order."""
-        counts = self.reading.build_figures(variances)
+        counts = dict(self.reading.build_figures(variances))
+        own, last = len(self.pieces) - 1, self.pieces[-1]
+        places = tuple(range(len(last.groups)))
+        held = [Term(str(own), factor, row, places) for row, factor in last.held.items()]
+        for figure in self.figures if held else ():
+            counts.setdefault(figure.total, held)
         terms = [list(counts[axes]) for axes in self.tables]
         terms += [
             [
                 term
                 for part, mix in enumerate(figure.parts)
-                for term in self._iter_terms(mix, counts[figure.total], part)
+                for term in self._iter_terms(mix, held or counts.get(figure.total, ()), part)
             ]
             for figure in self.figures
         ]
@@ -261,24 +292,31 @@ class Candidate(Struct, frozen=True):
 
     def compute_amounts(self, variances: Sequence[float]) -> list[list[dict[int, float]]]:
         """Compute how much of the noise of each piece is in what is to err little of each draft."""
-        amounts = self.reading.compute_amounts(variances)
+        amounts = {axes: dict(own) for axes, own in self.reading.compute_amounts(variances).items()}
+        own = float(sum(factor**2 for factor in self.pieces[-1].held.values()))
+        held = {len(self.pieces) - 1: own} if own else {}
+        for figure in self.figures if held else ():
+            amounts.setdefault(figure.total, held)
         of_drafts = [[dict(amounts[axes])] for axes in self.tables]
         for figure in self.figures:
             of_drafts.append([])
             for mix in figure.aspects:
                 number, _ = self.rows[mix.feature]
                 squared = float(mix.records**2)
-                counts = {
-                    piece: amount * squared for piece, amount in amounts[figure.total].items()
-                }
-                of_drafts[-1].append({number: float(mix.centred**2 + mix.missing**2), **counts})
+                behind = held or amounts.get(figure.total, {})
+                shares = {piece: amount * squared for piece, amount in behind.items()}
+                own = float(mix.centred**2 + mix.missing**2)
+                of_drafts[-1].append({**shares, number: own + (shares.get(number, 0.0))})
         return of_drafts
 
 
-def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
+def iter_candidates(
+    block: Block, *, concentrated: bool, jointly: bool = False
+) -> Iterator[Candidate]:
     """Give the ways to release a block other than today's.
 
-    Where losses are ``concentrated`` nothing is better than centred pieces.
+    Where losses are ``concentrated`` nothing is better than centred pieces. ``jointly``: those with
+    conditions in other ways than HALVES, and no others.
     """
     sets = [complete_groups(draft.query.groups) for draft in block.tables]
     wholes = [complete_groups(draft.query.groups) for draft in block.others]
@@ -292,6 +330,14 @@ def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
     )
     targets = sorted({*tables, *totals}, key=sorted)
     features, figures = _gather_features(block, wholes, totals)
+    if jointly:
+        for piece, own in _list_joint_pieces(block, features, figures):
+            left = [] if piece.held and {*tables} <= {*totals} else sorted({*tables}, key=sorted)
+            made = _iter_readings(left, order, concentrated=concentrated) if left else [_NO]
+            for pieces, reading in made:
+                places_of = tuple((len(pieces), row) for row in range(len(figures)))
+                yield Candidate((*pieces, piece), reading, tables, own, places_of)
+        return
     for pieces, reading in _iter_readings(targets, order, concentrated=concentrated):
         whole, rows = [*pieces], {}
         for groups, members in features:
@@ -303,6 +349,44 @@ def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
                 whole.append(Piece(groups, features=tuple(members[place][1] for place in part)))
         ordered = [rows[key] for key in sorted(rows, key=lambda key: key[0])]
         yield Candidate(tuple(whole), reading, tables, figures, tuple(ordered))
+
+
+def _list_joint_pieces(
+    block: Block,
+    features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]],
+    figures: Sequence[Figure],
+) -> list[tuple[Piece, tuple[Figure, ...]]]:
+    """List the ways to release all conditions at once, with what is made of each.
+
+    By themselves they are not better unless a unit replaces another in the same, only cell: that
+    moves a count by no more than one that comes or goes would, but twice a count less the total by
+    twice as much.
+    """
+    groups = {own for own, _ in features}
+    members = [feature for _, some in features for feature in some]
+    members.sort(key=lambda member: member[0])
+    own = tuple(feature for _, feature in members)
+    are_conditions = all(feature.total.quantity is None for feature in own)
+    if len(groups) != 1 or not are_conditions or len(own) != len(figures):
+        return []
+    counted = [
+        tuple(Mix(mix.feature, Fraction(1), Fraction(0), Fraction(0)) for mix in figure.parts)
+        for figure in figures
+    ]
+    themselves = tuple(
+        Figure(figure.total, mixes, mixes) for figure, mixes in zip(figures, counted, strict=True)
+    )
+    (cells,) = groups
+    if len(own) == 1:
+        return [(Piece(cells, features=own, way=Conditions.SPLIT), themselves)]
+    is_named = any(draft.query.mechanism != "auto" for draft in block.drafts)
+    if len(own) > MOST_CONDITIONS or is_named:
+        return []
+    made = [(Piece(cells, features=own, way=Conditions.TOGETHER), tuple(figures))]
+    number = prod(len(group.labels) for group in cells)
+    if number == 1 and block.drafts[0].adjacency is Adjacency.REPLACE_ONE:
+        made.append((Piece(cells, features=own, way=Conditions.COUNTS), themselves))
+    return made
 
 
 _Member = tuple[int, Feature]
@@ -370,6 +454,8 @@ def _iter_readings(
 
 
 Made = tuple[Sequence[Piece], Reading]
+
+_NO: Made = ((), Fixed({}, {}))
 
 
 def _count_cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
@@ -485,9 +571,25 @@ def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
 
 def define_piece_release(block: Block, piece: Piece) -> Released:
     """Define what a piece releases, as a step states it."""
+    if piece.way is not Conditions.HALVES:
+        return _define_joint_release(block, piece)
     if piece.features:
         return define_feature_release(piece.features, block.where)
     return Released((Measure(MeasureKind.RECORDS, None, block.where),), axes=piece.axes)
+
+
+def _define_joint_release(block: Block, piece: Piece) -> Released:
+    """Define what a piece of conditions releases in another way than HALVES."""
+    halves = define_feature_release(piece.features, block.where)
+    number = len(piece.features)
+    units = (Fraction(1),) * (number + 1)
+    if piece.way is Conditions.SPLIT:
+        return Released(halves.measures, ((1, 0), (-1, 1)), units)
+    if piece.way is Conditions.TOGETHER:
+        transform = (*halves.transform, (*(0,) * number, 1))
+        return Released(halves.measures, transform, units, together=True)
+    transform = tuple(tuple(int(at == row) for at in range(number)) for row in range(number))
+    return Released(halves.measures[:-1], transform, units[1:], together=True)
 
 
 def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
@@ -495,6 +597,15 @@ def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Se
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     sizes = [len(group.labels) for group in piece.groups]
     contribution = neighbours.contribution
+    number = len(piece.features)
+    if piece.way is Conditions.SPLIT:
+        return strategy_sensitivity.bound_split_change(contribution, prod(sizes), replaced=replaced)
+    if piece.way is Conditions.TOGETHER:
+        return strategy_sensitivity.bound_joint_change(
+            contribution, number, prod(sizes), replaced=replaced
+        )
+    if piece.way is Conditions.COUNTS:
+        return strategy_sensitivity.bound_counts_change(contribution, number)
     if piece.features:
         return strategy_sensitivity.bound_feature_change(
             contribution,

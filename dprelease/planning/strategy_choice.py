@@ -58,6 +58,7 @@ class Scope(Enum):
 
     AS_VERSION_02 = "counts, without what is hardly used"
     COUNTS = "counts"
+    TOGETHER = "counts, some of which are drawn together"
     ALL = "figures of features too"
 
 
@@ -73,7 +74,8 @@ def plan_together(
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
     compared; ``bases`` are the same before any is read from another. ``concentrated``: losses
-    compose by rho, or about so. ``scope``: what may be planned together.
+    compose by rho, or about so. ``scope``: what may be planned together; None if it is TOGETHER and
+    nothing that is drawn together errs less than all else.
     """
     # Errors of what is read from three sums compare with nothing else.
     squared = {
@@ -85,9 +87,11 @@ def plan_together(
         for read in draft.reads
     }
     blocks = build_blocks(
-        [draft for draft in bases if draft.name not in squared], of_counts=scope is not Scope.ALL
+        [draft for draft in bases if draft.name not in squared],
+        of_counts=scope is not Scope.ALL,
+        pairs=scope is Scope.TOGETHER,
     )
-    if not blocks:
+    if not blocks or (scope is Scope.TOGETHER and not any(block.others for block in blocks)):
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     search = _Search(release, drafts, today, concentrated, scope)
@@ -107,7 +111,8 @@ def plan_together(
             rest = [draft for draft in bases if draft.name not in inside]
             outcomes = [
                 search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
-                for candidate in iter_candidates(tried, concentrated=concentrated)
+                for jointly in ((False, True) if scope is Scope.TOGETHER else (False,))
+                for candidate in iter_candidates(tried, concentrated=concentrated, jointly=jointly)
             ]
             options = [outcome for outcome in outcomes if not isinstance(outcome, str)]
             if options:
@@ -119,7 +124,14 @@ def plan_together(
                 break
             # What errs more in every way, with all that is made of its column, is left out.
             tried = tried.drop_others([name for name in outcomes if isinstance(name, str)])
+    if scope is Scope.TOGETHER and not any(map(_is_joint, chosen_drafts)):
+        return None
     return best
+
+
+def _is_joint(draft: Draft) -> bool:
+    """Tell whether a piece holds conditions in another way than as halves."""
+    return len(draft.released.measures) == draft.integers > 1
 
 
 class _Search(Struct, frozen=True):

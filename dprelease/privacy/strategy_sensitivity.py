@@ -27,6 +27,17 @@ Noise", arXiv 2408.06853). So twice a sum of numbers in [L, U], less (L + U) n, 
 K = U - L; and where a record without a number changes another integer by K instead, both together
 by no more. One record in the place of another moves each feature by 2 K at most.
 
+*Conditions and the total, with noise that is drawn together.* Released are 2 x - n for each
+condition and n: a record changes each by 1 at most, one in the place of another by 2, and if that
+is in another cell it changes each by 1 in both cells. So the largest change, added up over cells,
+is 1, or 2.
+
+*Counts by conditions of a single cell, with such noise.* A record changes each by 1 at most, and so
+does one in the place of another.
+
+*A condition and its complement.* Of x and n - x a record changes one, by 1. One in the place of
+another changes two by 1, or one by 1.
+
 *Units of R rows.* The change is a sum of R such vectors, or of R differences: R times as long.
 """
 
@@ -36,6 +47,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 from operator import mul
+
+from msgspec.structs import replace
 
 from dprelease.model import AxisKind, AxisMatrix, Sensitivity
 from dprelease.model.sentences import Sentence, sentence
@@ -94,6 +107,65 @@ def bound_feature_change(
         else sentence("sensitivity.strategy.centred")
     )
     return _build_sensitivity(contribution, l1, l2_squared, outputs, text)
+
+
+def bound_joint_change(
+    contribution: Contribution, conditions: int, cells: int, *, replaced: bool
+) -> Sensitivity:
+    """Bound the change of 2 x - n over all conditions, and n, over all cells together.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        conditions: Number of conditions.
+        cells: Number of cells of the table.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        The bounds of the released integers, with that of noise that is drawn together.
+    """
+    halves = bound_feature_change(
+        contribution,
+        [1] * (conditions + 1),
+        (conditions + 1) * cells,
+        replaced=replaced,
+        conditions=True,
+    )
+    cube = contribution.rows * (2 if replaced else 1)
+    return replace(halves, cube=cube, derivation=sentence("sensitivity.strategy.joint", cube=cube))
+
+
+def bound_counts_change(contribution: Contribution, conditions: int) -> Sensitivity:
+    """Bound the change of the counts of conditions in a single cell, by any kind of neighbours.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        conditions: Number of conditions.
+
+    Returns:
+        The bounds of the released integers, with that of noise that is drawn together.
+    """
+    counts = _build_sensitivity(
+        contribution, conditions, conditions, conditions, sentence("sensitivity.strategy.counts")
+    )
+    words = sentence("sensitivity.strategy.counts_together", cube=contribution.rows)
+    return replace(counts, cube=contribution.rows, derivation=words)
+
+
+def bound_split_change(contribution: Contribution, cells: int, *, replaced: bool) -> Sensitivity:
+    """Bound the change of the records that meet a condition and of those that do not.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        cells: Number of cells of the table.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        L1 and squared L2 bound of the released integers, with the derivation.
+    """
+    moved = 2 if replaced else 1
+    return _build_sensitivity(
+        contribution, moved, moved, 2 * cells, sentence("sensitivity.strategy.split")
+    )
 
 
 def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from operator import le
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from strategy_plans import build_mixing
 from thorough import for_each, is_thorough
 
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
+from dprelease.kernel.chapters.together.joint_noise import bound_largest_change
 from dprelease.kernel.core.worst_change import Worst
 from dprelease.model import (
     CENTRED,
@@ -183,11 +185,16 @@ def is_planned(worst: Worst, stated: Sensitivity) -> bool:
 
 def holds_all(worst: Worst, changed: set[Change]) -> bool:
     shapes = worst.shift.shapes
-    return all(
-        sum(entry != 0 for entry in change) <= worst.shift.coordinates
-        and (not shapes or max(map(abs, change)) <= shapes[0][0])
-        for change in changed
-    )
+
+    def is_inside(entries: list[int], shape: tuple[int, ...]) -> bool:
+        return len(entries) <= len(shape) and all(map(le, entries, shape))
+
+    def is_held(change: Change) -> bool:
+        entries = sorted((abs(entry) for entry in change if entry), reverse=True)
+        fits = not shapes or any(is_inside(entries, shape) for shape in shapes)
+        return len(entries) <= worst.shift.coordinates and fits
+
+    return all(map(is_held, changed))
 
 
 # --- what is tried --------------------------------------------------------------------------------
@@ -369,6 +376,78 @@ def test_the_worst_change_of_conditions_is_attained(
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
     stated = planned(made, limits, replaced)
+    assert is_planned(worst, stated)
+    if limits is None:
+        assert norms(changed) == (stated.l1, stated.l2_squared)
+
+
+def find_cube(made: Step, changed: set[Change]) -> int:
+    """The largest sum over cells of the largest change in each."""
+    cells, rows = made.query.cells, len(made.transform)
+    by_cell = ((change[cell::cells] for cell in range(cells)) for change in changed)
+    assert all(len(change) == cells * rows for change in changed)
+    return max(sum(max(map(abs, entries)) for entries in change) for change in by_cell)
+
+
+def plan_together(
+    made: Step, limits: tuple[int, int, int] | None, replaced: bool, *, halves: bool
+) -> Sensitivity:
+    contribution = Contribution(*(limits or (1, 1, 1)))
+    if not halves:
+        return strategy_sensitivity.bound_counts_change(contribution, len(made.transform))
+    return strategy_sensitivity.bound_joint_change(
+        contribution, len(made.transform) - 1, made.query.cells, replaced=replaced
+    )
+
+
+TOGETHER: dict[tuple[int, bool], tuple[tuple[int, ...], ...]] = {
+    (1, True): ((2, -1), (0, 1)),
+    (2, True): ((2, 0, -1), (0, 2, -1), (0, 0, 1)),
+    (3, True): ((2, 0, 0, -1), (0, 2, 0, -1), (0, 0, 2, -1), (0, 0, 0, 1)),
+    (2, False): ((1, 0, 0), (0, 1, 0)),
+    (3, False): ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)),
+}
+"""Conditions and the total, and conditions by themselves."""
+
+
+@for_each(("conditions", "sizes", "limits", "replaced"), CONDITIONS)
+def test_the_largest_change_of_integers_that_are_drawn_together_is_attained(
+    conditions: int, sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    for (number, halves), factors in TOGETHER.items():
+        if number != conditions or (sizes and not halves):
+            continue
+        made = step(sizes, conditions=number, factors=factors)
+        worst = bound_step_change(made, privacy(limits, replaced))
+        cube = bound_largest_change(made, privacy(limits, replaced))
+        changed = changes(made, limits, replaced)
+        assert find_cube(made, changed) == cube
+        l1, l2_squared = norms(changed)
+        assert l1 <= worst.l1
+        assert l2_squared <= worst.shift.l2_squared
+        assert holds_all(worst, changed)
+        stated = plan_together(made, limits, replaced, halves=halves)
+        assert is_planned(worst, stated)
+        assert cube <= stated.cube
+        if limits is None:
+            assert cube == stated.cube
+
+
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)])
+@for_each("sizes", [(), (2,), (3,)])
+def test_a_condition_and_all_others_never_change_at_once(
+    sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    made = step(sizes, conditions=1, factors=((1, 0), (-1, 1)))
+    worst = bound_step_change(made, privacy(limits, replaced))
+    changed = changes(made, limits, replaced)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
+    contribution = Contribution(*(limits or (1, 1, 1)))
+    stated = strategy_sensitivity.bound_split_change(
+        contribution, made.query.cells, replaced=replaced
+    )
     assert is_planned(worst, stated)
     if limits is None:
         assert norms(changed) == (stated.l1, stated.l2_squared)

@@ -49,6 +49,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.chapters.clipped_people",
         "dprelease.kernel.core",
     ),
+    "dprelease.kernel.chapters.together": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters.many_draws",
+        "dprelease.kernel.core",
+        "dprelease.kernel.distributions",
+    ),
     "dprelease.kernel.chapters.private_keys": (*VOCABULARY, "dprelease.kernel.core"),
     "dprelease.kernel.chapters.figures": (
         *VOCABULARY,
@@ -71,6 +77,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.kernel.chapters.choices.choice_rules",
         "dprelease.kernel.chapters.strategies",
+        "dprelease.kernel.chapters.together.joint_noise",
         "dprelease.kernel.core",
     ),
     "dprelease.kernel.chapters": (),
@@ -482,6 +489,7 @@ MAY_REACH_SAMPLERS = {
     "dprelease.kernel.chapters.many_draws",
     "dprelease.kernel.chapters.private_keys",
     "dprelease.kernel.chapters.record_tables",
+    "dprelease.kernel.chapters.together",
     "dprelease.kernel.core",
     "dprelease.kernel.privatization",
     "dprelease.local.record_release",

@@ -23,15 +23,15 @@ from dprelease.kernel.core.engine_requests import Job
 from dprelease.kernel.core.entropy import Entropy
 from dprelease.kernel.core.joined_tables import add_up_cells, shape_cells
 from dprelease.kernel.core.sample import draw_each
-from dprelease.model import ExactTable, Form, Noise, Step
+from dprelease.model import ExactTable, Form, Noise, NoiseFamily, Step
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 Integers = Sequence[int]
 Values = tuple[tuple[int, ...], ...]
-Key = tuple[str, ...]
-"""A private key: a label for each group."""
+Key = tuple[str, ...]  # a private key: a label for each group
+Keys = Mapping[str, tuple[Key, ...]]
 
 
 class Drawn(Struct, frozen=True):
@@ -52,6 +52,7 @@ class Drawing(Struct, frozen=True):
         sample: Independent draws of a noise, so many of them.
         choices: From a step, its scores cell by cell and how many a cell has to candidates.
         quantiles: From a step, its measures and the cells' numbers in the answer to grid integers.
+        together: The released integers of a step, with noise that is drawn together for each cell.
         mixed: One released integer of every cell, mixed along the step's axes of these sizes.
         private_keys: A whole job on a table whose keys are private.
     """
@@ -59,10 +60,9 @@ class Drawing(Struct, frozen=True):
     sample: Callable[[Noise, int, Entropy], npt.NDArray[Any]] = draw_each
     choices: Callable[[Step, Integers, int, Entropy], Values] = _refuse
     quantiles: Callable[[Step, Sequence[Integers], Sequence[int], Entropy], Values] = _refuse
+    together: Callable[[Sequence[Integers], Step, Entropy], Values] = _refuse
     mixed: Callable[[Integers, list[int], Step], Integers] = _refuse
-    private_keys: Callable[[ExactTable, Job, Entropy, Mapping[str, tuple[Key, ...]]], Drawn] = (
-        _refuse
-    )
+    private_keys: Callable[[ExactTable, Job, Entropy, Keys], Drawn] = _refuse
 
 
 def privatize(
@@ -140,6 +140,8 @@ def release_cells(
         groups = step.query.groups if axis is None else (*step.query.groups, axis)
         sizes = [len(group.labels) for group in groups]
         rows = [drawing.mixed(row, sizes, step) for row in rows]
+    if step.noise.family is NoiseFamily.CUBE:
+        return drawing.together(rows, step, entropy)
     return tuple(add_noise(row, step, entropy, drawing) for row in rows)
 
 

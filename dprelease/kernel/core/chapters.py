@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from dprelease.kernel.core.rules import Breach
 from dprelease.kernel.core.worst_change import Worst, bound_worst_change
-from dprelease.model import Form, Plan, Privacy, Step
+from dprelease.model import Form, NoiseFamily, Plan, Privacy, Step
 
 
 class Matter(Enum):
@@ -24,6 +24,7 @@ class Matter(Enum):
     CHOICES = "choices and quantiles"
     CLIPPED_PEOPLE = "people whose totals are scaled"
     STRATEGIES = "counts that are planned together"
+    TOGETHER = "noise that is drawn together"
     PRIVATE_KEYS = "private keys"
     FIGURES = "figures that are read from steps"
 
@@ -38,6 +39,7 @@ CONCERNED: Mapping[Matter, Callable[[Plan], bool]] = {
     Matter.CHOICES: lambda plan: any(step.form is not Form.NUMBERS for step in plan.steps),
     Matter.CLIPPED_PEOPLE: lambda plan: any(step.query.clip is not None for step in plan.steps),
     Matter.STRATEGIES: lambda plan: any(step.query.implied or step.axes for step in plan.steps),
+    Matter.TOGETHER: lambda plan: any(s.noise.family is NoiseFamily.CUBE for s in plan.steps),
     Matter.PRIVATE_KEYS: lambda plan: any(
         step.query.private or step.threshold is not None for step in plan.steps
     ),
@@ -71,8 +73,7 @@ class Chapters(Struct, frozen=True):
     Attributes:
         rules: The chapter on each matter.
         worst: Bounds what neighbours can do to the integers of a step.
-        composes: Whether all steps together are certainly (epsilon, delta)-DP, by a tighter
-            argument than those of the core.
+        composes: Whether a tighter argument than the core's proves all steps (epsilon, delta)-DP.
     """
 
     rules: Mapping[Matter, Chapter] = field(default_factory=dict)

@@ -27,7 +27,8 @@ EXACT = 2**53 - 1
 """Grid integers up to here are exact in a double, in which the engines clamp."""
 
 ADDITIVE = {
-    NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN
+    NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN,
+    NoiseFamily.CUBE,
 }  # fmt: skip
 SELECTING = {NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP}
 SCORES = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.UNITS}

@@ -27,8 +27,7 @@ class _Priced(Struct, frozen=True):
     worst: Worst
 
 
-Cost = tuple[Loss, Loss]
-"""What a step costs as derived here, and what it claims."""
+Cost = tuple[Loss, Loss]  # what a step costs as derived here, and what it claims
 
 
 def find_step_loss_breaches(
@@ -42,8 +41,8 @@ def find_step_loss_breaches(
         return
     priced = _Priced(step, privacy, chapters.worst(step, privacy))
     yield from find_breaches(SENSITIVITY, priced, name)
-    if step.threshold is not None:  # what keys cost is for the chapter on them
-        return
+    if step.threshold is not None or step.noise.family is NoiseFamily.CUBE:
+        return  # what keys and noise that is drawn together cost is for the chapters on them
     if step.noise.family is NoiseFamily.NONE:
         yield from find_breaches(NOISELESS, priced, name)
     elif step.noise.family is not NoiseFamily.GAUSSIAN:
@@ -54,7 +53,6 @@ def find_step_loss_breaches(
         yield from find_breaches(GAUSSIAN, priced, name)
 
 
-# Of what is lost without a delta.
 COVERED: Rules[Cost] = (
     AtMost("it costs no more epsilon than it claims", lambda it: (it[0].epsilon, it[1].epsilon)),
     AtMost(
@@ -62,8 +60,6 @@ COVERED: Rules[Cost] = (
         lambda it: None if it[0].rho is None or it[1].rho is None else (it[0].rho, it[1].rho),
     ),
 )
-
-# --- noisy numbers -------------------------------------------------------------------------------
 
 
 def compute_pure_epsilon(noise: Noise, worst: Worst) -> Fraction:

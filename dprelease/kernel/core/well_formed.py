@@ -142,10 +142,7 @@ STEP: Rules[Step] = (
 STAIRS: Rules[Step] = (
     Rule(
         "only a staircase has stairs",
-        lambda step: (
-            step.noise.family is NoiseFamily.STAIRCASE
-            or (step.noise.stair, step.noise.first) == (0, 0)
-        ),
+        lambda s: s.noise.family is NoiseFamily.STAIRCASE or s.noise.stair == s.noise.first == 0,
     ),
 )
 NOISELESS: Rules[Step] = (

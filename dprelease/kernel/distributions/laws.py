@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, fsum, isqrt, log, log1p, sinh
+from math import exp, expm1, fsum, isqrt, log, log1p, sinh
 
 from dprelease.kernel.distributions.intervals import enclose_exp_negative, enclose_log
 from dprelease.kernel.distributions.tails import (
     enclose_outside,
     enclose_pair_outside,
     enclose_triple_outside,
+    list_eulerian_numbers,
 )
 from dprelease.model import Noise, NoiseFamily
 
@@ -37,7 +38,8 @@ def compute_noise_variance(noise: Noise) -> float:
     """Compute the variance in squared grid steps, as a float for display.
 
     Laplace: 2a/(1-a)^2 = 1/(2 sinh(1/(2s))^2). Staircase: sums of squares. Gaussian: just below
-    sigma^2; the difference is beyond the precision of a float from sigma^2 = 3 on.
+    sigma^2; the difference is beyond the precision of a float from sigma^2 = 3 on. Cube: that of
+    one integer; those of a cell are uncorrelated.
     """
     if noise.family is NoiseFamily.NONE:
         return 0.0
@@ -46,11 +48,34 @@ def compute_noise_variance(noise: Noise) -> float:
         return 0.0 if half > 350 else 0.5 / sinh(half) ** 2
     if noise.family is NoiseFamily.STAIRCASE:
         return _compute_stairs_variance(noise)
+    if noise.family is NoiseFamily.CUBE:
+        return _compute_cube_variance(noise)
     sigma2 = float(noise.parameter)
     if sigma2 > 3:
         return sigma2
     weights = [(k * k, exp(-k * k / (2 * sigma2))) for k in range(1, 40)] if sigma2 > 1e-3 else []
     return 2 * fsum(k * w for k, w in weights) / (1 + 2 * fsum(w for _, w in weights))
+
+
+def _compute_cube_variance(noise: Noise) -> float:
+    """Given the reach R an integer is uniform on -R, ..., R, with variance R (R + 1)/3.
+
+    R is K and D + 1 geometric variables (``tails.CubeStart``), so mean and variance add up.
+    """
+    rate, number = float(1 / noise.parameter), noise.integers + 1
+    if rate > 700:
+        return 0.0
+    logs = [
+        log(count) - place * rate for place, count in enumerate(list_eulerian_numbers(number - 1))
+    ]
+    top = max(logs)
+    chances = [exp(size - top) for size in logs]
+    whole = fsum(chances)
+    start = fsum(place * chance for place, chance in enumerate(chances)) / whole
+    spread = fsum((place - start) ** 2 * chance for place, chance in enumerate(chances)) / whole
+    mean = start + number / expm1(rate)
+    spread += number / expm1(rate) / -expm1(-rate)
+    return (spread + mean**2 + mean) / 3
 
 
 def _compute_stairs_variance(noise: Noise) -> float:

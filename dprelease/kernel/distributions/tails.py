@@ -176,6 +176,65 @@ def enclose_gaussian_weights(sigma2: Fraction, bits: int) -> tuple[tuple[Interva
     return tuple(weights), rest
 
 
+class CubeStart(Struct, frozen=True):
+    """What is added to geometric variables to make the reach of CUBE noise of this scale.
+
+    *The reach.* Let z be uniform on {-R, ..., R}^D given an integer R >= 0 with probability
+    proportional to q^R (2R+1)^D, q = exp(-1/scale). Then P(z) is proportional to the sum of q^R
+    over R >= max abs(z_i), so to q^(max abs(z_i)): that is the law of the noise. (The K-norm
+    mechanism of the cube, Hardt and Talwar 2010, arXiv 0907.3754, sampled as there by a radius and
+    a point inside, here on integers.)
+
+    *Its parts.* F_D(x) = sum of (2r+1)^D x^r is P_D(x)/(1-x)^(D+1), with P_0 = 1 and, as F_D is
+    2x F_(D-1)' + F_(D-1), P_D = (1-x)(P_(D-1) + 2x P_(D-1)') + 2D x P_(D-1). So its coefficients,
+    the Eulerian numbers of type B (Brenti 1994), are
+
+        B(D, k) = (2k+1) B(D-1, k) + (2(D-k)+1) B(D-1, k-1),  0 <= k <= D,
+
+    and none is negative. R has the generating function F_D(qx)/F_D(q), which is the product of
+    P_D(qx)/P_D(q) and of ((1-q)/(1-qx))^(D+1). So R is K and D+1 geometric variables of ratio q,
+    all independent, where K is k with probability B(D, k) q^k/P_D(q): the law of this class.
+    """
+
+    scale: Fraction
+    integers: int
+
+    def list_survivals(self, bits: int) -> list[Interval]:
+        """Enclose P(K >= j) for j = 1 up to the first that may be below one unit."""
+        numbers = list_eulerian_numbers(self.integers)
+        # The rounding of a power is below a unit for each factor, and is multiplied by a number.
+        spare = _GUARD + sum(numbers).bit_length()
+        work = bits + spare
+        power = Interval(1 << work, 1 << work)
+        ratio = enclose_exp_negative(1 / self.scale, work)
+        weights: list[Interval] = []
+        for number in numbers:
+            weights.append(Interval(number * power.low, number * power.high))
+            power = multiply(power, ratio, work)
+        lows = list(accumulate(weight.low for weight in reversed(weights)))
+        highs = list(accumulate(weight.high for weight in reversed(weights)))
+        total = Interval(lows.pop(), highs.pop())
+        enclosures: list[Interval] = []
+        for low, high in zip(reversed(lows), reversed(highs), strict=True):
+            enclosure = divide(Interval(low, high), total, work).shift(spare)
+            enclosures.append(Interval(enclosure.low, min(enclosure.high, 1 << bits)))
+            if enclosure.high <= 1:
+                return enclosures
+        return [*enclosures, Interval(0, 1)]
+
+
+@lru_cache(maxsize=32)
+def list_eulerian_numbers(integers: int) -> tuple[int, ...]:
+    """List B(D, k) for k = 0, ..., D, as ``CubeStart`` defines them."""
+    numbers = [1]
+    for size in range(1, integers + 1):
+        pairs = enumerate(zip([*numbers, 0], [0, *numbers], strict=True))
+        numbers = [
+            (2 * k + 1) * same + (2 * (size - k) + 1) * before for k, (same, before) in pairs
+        ]
+    return tuple(numbers)
+
+
 # --- tails ----------------------------------------------------------------------------------------
 
 SUMMED = 2500

@@ -313,7 +313,7 @@ def _iter_noise_after(
             for factor, times in kinds.items():
                 draws[numbers[place], factor] += times
         parts = combine_parts(
-            Part(part.noise, part.weight * Fraction(factor), part.draws * times)
+            part.multiply(Fraction(factor), times)
             for (law, factor), times in draws.items()
             for part in laws[law]
         )

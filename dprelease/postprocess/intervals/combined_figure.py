@@ -8,7 +8,8 @@ difference. A sum over labels is the same estimate in every table, so it is roun
 number. The half-width of a cell includes the most that its roundings may add up to. A last label
 that only stands for records without another label is not published.
 
-*Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.list_entering``.
+*Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.list_entering``; or
+of cells whose integers have noise together, each with its weight.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ from dprelease.postprocess.intervals.combined_noise import (
 )
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.figure_terms import (
+    Polynomial,
     build_polynomial,
     group_by_integer,
     list_entering,
+    list_entering_together,
     weigh_terms,
 )
 from dprelease.postprocess.intervals.fixed_point import count_decimals
@@ -181,11 +184,24 @@ def compute_parts(read: Read, plan: Plan, noisy: NoisyTable) -> Parts:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _collect_noise(terms: tuple[Term, ...], released: tuple[Released, ...]) -> tuple[Part, ...]:
-    return combine_parts(
-        Part(noise, part.factor, part.cells)
-        for (noise, sizes, _), sums in _iter_polynomials(terms, released)
-        for part in list_entering(sizes, sums)
-    )
+    together: dict[str, list[Polynomial]] = {}
+    laws: dict[str, Released] = {}
+    parts: list[Part] = []
+    for name, law, sums in _iter_polynomials(terms, released):
+        noise, sizes, _ = law
+        if noise.family is NoiseFamily.CUBE:
+            together.setdefault(name, []).append(sums)
+            laws[name] = law
+        else:
+            entering = list_entering(sizes, sums)
+            parts += [Part(noise, part.factor, part.cells) for part in entering]
+    for name, integers in together.items():
+        noise, sizes, _ = laws[name]
+        parts += [
+            Part(noise, weights[0], cells, weights[1:])
+            for weights, cells in list_entering_together(sizes, integers)
+        ]
+    return combine_parts(parts)
 
 
 def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
@@ -200,7 +216,7 @@ def _compute_variance_of(terms: tuple[Term, ...], released: tuple[Released, ...]
 
 
 def sum_variance(parts: Iterable[Part]) -> Fraction:
-    """Compute the variance of a sum of independent noise.
+    """Compute the variance of a sum of independent noise, or uncorrelated, as that of a cube is.
 
     Args:
         parts: Sums of draws with their weights.
@@ -209,7 +225,12 @@ def sum_variance(parts: Iterable[Part]) -> Fraction:
         The variance by the discrete laws, to float accuracy.
     """
     return sum(
-        (part.weight**2 * part.draws * _compute_variance(part.noise) for part in parts), Fraction(0)
+        (
+            weight**2 * part.draws * _compute_variance(part.noise)
+            for part in parts
+            for weight in part.weights
+        ),
+        Fraction(0),
     )
 
 
@@ -221,13 +242,14 @@ def approximate_noise(read: Read, plan: Plan) -> Noise:
         plan: The plan that the read belongs to.
 
     Returns:
-        Noise of the first step's family.
+        Noise of the first step's family; of a cube, of one integer.
     """
     first = [Fraction(1), *(Fraction(0) for _ in read.factors[1:])]
     family, spread = plan.step(read).noise.family, sum_variance(collect_noise(read, plan, first))
     if family is NoiseFamily.GAUSSIAN:
         return Noise(family, spread)
-    return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
+    scale = Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION)
+    return Noise(family, scale, integers=1 if family is NoiseFamily.CUBE else 0)
 
 
 def _number_terms(terms: Sequence[Term]) -> tuple[Term, ...]:
@@ -260,13 +282,13 @@ def _list_released(terms: Sequence[Term], plan: Plan) -> tuple[Released, ...]:
 
 def _iter_polynomials(
     terms: Sequence[Term], released: Sequence[Released]
-) -> Iterator[tuple[Released, Mapping[frozenset[int], Fraction]]]:
-    """Give each released integer of a figure, and how its cells enter the figure."""
+) -> Iterator[tuple[str, Released, Polynomial]]:
+    """Give the step of each released integer of a figure, and how its cells enter the figure."""
     names = dict.fromkeys(term.step for term in terms)
     by_name = dict(zip(names, released, strict=True))
     for (name, _), own in group_by_integer(terms).items():
         _, sizes, axes = by_name[name]
-        yield by_name[name], build_polynomial(sizes, axes, own)
+        yield name, by_name[name], build_polynomial(sizes, axes, own)
 
 
 # --- decimals ------------------------------------------------------------------------------------
@@ -320,7 +342,7 @@ def _find_denominator(terms: tuple[Term, ...], plan: Plan) -> int:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _compute_denominator(terms: tuple[Term, ...], released: tuple[Released, ...]) -> int:
-    factors = (f for _, sums in _iter_polynomials(terms, released) for f in sums.values())
+    factors = (f for _, _, sums in _iter_polynomials(terms, released) for f in sums.values())
     return math.lcm(*(factor.denominator for factor in factors))
 
 

@@ -24,6 +24,10 @@ A single draw has its exact half-width, ``kernel.distributions.laws``. Where Y i
 is small, smaller bounds count: the half-width there of up to three draws of one weight or of
 Gaussian ones, and for two or three of other weights that of ``noise_mixture``.
 
+*Noise that is drawn together* (CUBE): a part is a weighted sum of the integers of a cell, with
+weights of its own for each. ``cube_noise`` has its law. Where many reaches stand in groups, Y is
+smoothed, at fewer points.
+
 Floats: the tail must be lower by 1e-9, which covers the reach, the smoothing and the rounding of
 the transform; half-widths are rounded up by 1e-9 of their size. For probabilities below 1e-7
 Chernoff's bound replaces the transform, P(|Y| > h) <= 2 M(u) exp(-u h), with
@@ -44,6 +48,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 from dprelease.model import Noise, NoiseFamily
+from dprelease.postprocess.intervals import cube_noise
+from dprelease.postprocess.intervals.cube_noise import ScaledCube
 from dprelease.postprocess.intervals.noise_mixture import bound_mixed_halfwidth
 
 if TYPE_CHECKING:
@@ -58,6 +64,8 @@ LEAST_CHANCE = 1e-6
 LEAST_ALPHA = Fraction(1, 10**7)
 _REACH = math.log(2e13)  # of a chance of 1e-13 on both sides
 _MOST_POINTS = 1 << 17
+_FEWEST_POINTS = 1 << 13
+_MOST_WORK = 1 << 25  # so many values of kernels are computed for cubes
 _SPREAD = 3.0
 _BEYOND = 7.0
 _STEEP = 600.0  # exp(600) is a float
@@ -73,11 +81,25 @@ _UP = Fraction(10**9 + 1, 10**9)
 
 
 class Part(NamedTuple):
-    """A sum of ``draws`` independent draws of a law, times a weight above 0."""
+    """A sum of ``draws`` independent draws of a law, times a weight above 0.
+
+    ``others``, of CUBE noise: the weights of the other integers of a cell that enter.
+    """
 
     noise: Noise
     weight: Fraction
     draws: int
+    others: tuple[Fraction, ...] = ()
+
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
+        """Return the weights of all integers of a cell that enter."""
+        return (self.weight, *self.others)
+
+    def multiply(self, factor: Fraction, times: int = 1) -> Part:
+        """Multiply the sum by a factor, and take it so many times, independently."""
+        weights = [weight * factor for weight in self.weights]
+        return Part(self.noise, weights[0], self.draws * times, tuple(weights[1:]))
 
 
 def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -89,11 +111,14 @@ def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     Returns:
         Parts whose sum has the same law.
     """
-    draws: Counter[tuple[Noise, Fraction]] = Counter()
-    for noise, weight, count in parts:
-        if noise.family is not NoiseFamily.NONE and weight:
-            draws[noise, abs(weight)] += count
-    return tuple(Part(*law, count) for law, count in draws.items())
+    draws: Counter[tuple[Noise, tuple[Fraction, ...]]] = Counter()
+    for part in parts:
+        weights = tuple(sorted(abs(weight) for weight in part.weights if weight))
+        if part.noise.family is not NoiseFamily.NONE and weights:
+            draws[part.noise, weights] += part.draws
+    return tuple(
+        Part(noise, weights[0], count, weights[1:]) for (noise, weights), count in draws.items()
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -120,6 +145,8 @@ def compute_combined_halfwidth(
         raise ValueError("only noise of numbers is combined")
     if alpha >= 1 or not parts:
         return Fraction(0)
+    if any(part.noise.family is NoiseFamily.CUBE for part in parts):
+        return _bound_with_cubes(parts, alpha, points)
     if len(parts) == 1 and parts[0].draws == 1:
         return find_halfwidth(parts[0].noise, alpha) * parts[0].weight
     unit, scaled = _scale_parts(parts)
@@ -190,26 +217,72 @@ def tabulate_tails(parts: tuple[Part, ...]) -> Tails:
     if not parts or any(part.noise.family not in _LAWS for part in parts):
         raise ValueError("only noise of numbers is combined")
     unit, scaled = _scale_parts(parts)
-    reach = _bound_chernoff(scaled, _REACH)
+    cubes = _scale_cubes(parts, unit, LEAST_ALPHA)
+    reach = _bound_chernoff(scaled, _REACH, cubes)
     grid = compute_lattice_step(parts)
     points = _count_points(reach, unit, grid)
-    if points <= _MOST_POINTS:
+    if points <= _MOST_POINTS and _is_light(cubes, points):
         spectrum = _compute_lattice_spectrum(scaled, parts, grid, points)
         step, shift = float(grid), 0.0
     else:
-        points = _TABULATED_POINTS
+        points = _lower_points(cubes, _TABULATED_POINTS)
         width = _choose_smoothed_step(reach, points)
-        spectrum = _compute_smoothed_spectrum(scaled, width, points)
+        spectrum = _compute_smoothed_spectrum(scaled, width, points, cubes)
         step = width * float(unit)
-        shift = _BEYOND * _SPREAD * step
+        shift = _BEYOND * _SPREAD * step + float(unit) * sum(cube.rounding for cube in cubes)
     chances = np.maximum(np.fft.irfft(spectrum, points)[: points // 2 + 1], 0.0)
     beyond = np.cumsum(chances[::-1])[::-1]
     return Tails(step, np.append(beyond, 0.0), shift)
 
 
+def _bound_with_cubes(parts: tuple[Part, ...], alpha: Fraction, most: int) -> Fraction:
+    """Find such an h where noise of some parts is drawn together; N is at most ``most``."""
+    first = parts[0]
+    number = len(first.weights)
+    is_single = len(parts) == 1 and first.draws == 1
+    if is_single and number <= cube_noise.MOST_KNOWN and len({*first.weights}) == 1:
+        return cube_noise.find_cube_halfwidth(first.noise, number, alpha) * first.weight
+    unit, scaled = _scale_parts(parts)
+    cubes = _scale_cubes(parts, unit, alpha)
+    if alpha < LEAST_ALPHA:
+        return Fraction(_bound_chernoff(scaled, math.log(2) - _log(alpha), cubes)) * unit * _UP
+    reach = _bound_chernoff(scaled, _REACH, cubes)
+    grid = compute_lattice_step(parts)
+    needed = _count_points(reach, unit, grid)
+    if needed <= _MOST_POINTS and _is_light(cubes, needed):
+        spectrum = _compute_lattice_spectrum(scaled, parts, grid, needed)
+        return _find_least(spectrum, needed, alpha) * grid
+    half = _solve_smoothed(scaled, reach, _lower_points(cubes, most), alpha, cubes)
+    return Fraction(half) * unit * _UP
+
+
+def _scale_cubes(parts: Sequence[Part], unit: Fraction, alpha: Fraction) -> list[ScaledCube]:
+    return [
+        cube_noise.scale_cube(part.noise, part.weights, part.draws, unit, alpha)
+        for part in parts
+        if part.noise.family is NoiseFamily.CUBE
+    ]
+
+
+def _count_work(cubes: Sequence[ScaledCube]) -> int:
+    return max((cube.reaches.values.size * len(cube.weights) for cube in cubes), default=0)
+
+
+def _is_light(cubes: Sequence[ScaledCube], points: int) -> bool:
+    """Tell whether each reach stands for itself, and so many points take little work."""
+    is_exact = all(cube.reaches.exact for cube in cubes)
+    return is_exact and points * _count_work(cubes) <= _MOST_WORK
+
+
+def _lower_points(cubes: Sequence[ScaledCube], points: int) -> int:
+    while points * _count_work(cubes) > _MOST_WORK and points > _FEWEST_POINTS:
+        points //= 2
+    return points
+
+
 def _iter_known_bounds(parts: tuple[Part, ...], alpha: Fraction) -> Iterator[Fraction]:
     """Iterate over bounds for draws of one law, Gaussian or few, which are known otherwise."""
-    noise, weight, draws = parts[0]
+    noise, weight, draws, _ = parts[0]
     few = sum(part.draws for part in parts) <= _FEW
     if noise.stair or any(part.noise != noise for part in parts):
         return
@@ -235,8 +308,8 @@ def compute_lattice_step(parts: Sequence[Part]) -> Fraction:
         The greatest common divisor of the weights; 0 without noise.
     """
     return Fraction(
-        math.gcd(*(part.weight.numerator for part in parts)),
-        math.lcm(*(part.weight.denominator for part in parts)),
+        math.gcd(*(weight.numerator for part in parts for weight in part.weights)),
+        math.lcm(*(weight.denominator for part in parts for weight in part.weights)),
     )
 
 
@@ -266,7 +339,9 @@ class _Scaled(NamedTuple):
         return 2 * (self.first - 1 + falling)
 
 
-_LAWS = (NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN)
+_LAWS = (
+    NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN, NoiseFamily.CUBE
+)  # fmt: skip
 
 
 def _compute_parameters(part: Part) -> tuple[float, float]:
@@ -277,7 +352,8 @@ def _compute_parameters(part: Part) -> tuple[float, float]:
 
 def _estimate_size(part: Part) -> float:
     """Estimate the binary logarithm of the standard deviation."""
-    size = math.log(part.draws) / 2 + _log(part.weight)
+    size = math.log(part.draws * len(part.weights)) / 2 + _log(max(part.weights))
+    size += math.log(part.noise.integers + 1)
     of_law = _log(part.noise.parameter)
     size += of_law / 2 if part.noise.family is NoiseFamily.GAUSSIAN else of_law
     return size / math.log(2)
@@ -303,7 +379,9 @@ def _bound_nonzero(scaled: Sequence[_Scaled]) -> float:
     return chance
 
 
-def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
+def _bound_chernoff(
+    scaled: Sequence[_Scaled], logs: float, cubes: Sequence[ScaledCube] = ()
+) -> float:
     """Find an h with M(u) exp(-u h) <= exp(-logs) for the best of many u; every u gives a bound."""
     import numpy as np
 
@@ -317,6 +395,9 @@ def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
         rates = rates[rates < limit * (1 - 1e-12)]
     steepest = max((part.weight * (part.stair + part.first) for part in scaled), default=0.0)
     rates = rates[rates * steepest < _STEEP]
+    if cubes:
+        largest = min(float(rates.max()), *(cube.limit for cube in cubes))
+        rates = np.geomspace(largest / 1e3, largest, 128)
     total = np.zeros_like(rates)
     for part in scaled:
         if part.stair:
@@ -326,6 +407,8 @@ def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
             total -= part.draws * np.log1p(-(ratio**2))
         else:
             total += part.draws * part.sigma2 * (rates * part.weight) ** 2 / 2
+    for cube in cubes:
+        total += cube.draws * (cube.compute_log_moments(rates) + _ROUNDED)
     return float(((total + logs) / rates).min()) * (1 + SLACK)
 
 
@@ -360,9 +443,14 @@ def _scale_parts(parts: Sequence[Part]) -> tuple[Fraction, list[_Scaled]]:
             part.noise.stair,
             part.noise.first,
         )
-        for part in parts
+        for part in _list_independent(parts)
     ]
     return unit, scaled
+
+
+def _list_independent(parts: Iterable[Part]) -> list[Part]:
+    """List the parts whose noise is not drawn together."""
+    return [part for part in parts if part.noise.family is not NoiseFamily.CUBE]
 
 
 def _count_points(reach: float, unit: Fraction, grid: Fraction) -> int:
@@ -378,10 +466,13 @@ def _compute_lattice_spectrum(
 
     logs, signs = np.zeros(points // 2 + 1), np.ones(points // 2 + 1)
     places = np.arange(points // 2 + 1)
-    for part, whole in zip(scaled, parts, strict=True):
+    for part, whole in zip(scaled, _list_independent(parts), strict=True):
         step = int(whole.weight / grid) % points
         turns = _to_floats(places * step % points * (_TURN / points))
         places = _multiply_transform(logs, signs, places, part, turns)
+    for cube in _scale_cubes(parts, grid, LEAST_ALPHA):
+        factor = cube.transform(_to_floats(places * (_TURN / points)))
+        places = _multiply_factor(logs, signs, places, cube.draws, factor)
     return _to_floats(signs * _compute_spectrum(logs))
 
 
@@ -389,7 +480,9 @@ def _choose_smoothed_step(reach: float, points: int) -> float:
     return 2 * reach / (points - 16 * _SPREAD)
 
 
-def _compute_smoothed_spectrum(scaled: Sequence[_Scaled], grid: float, points: int) -> Floats:
+def _compute_smoothed_spectrum(
+    scaled: Sequence[_Scaled], grid: float, points: int, cubes: Sequence[ScaledCube] = ()
+) -> Floats:
     """Compute the transform of the smoothed sum on multiples of ``grid``."""
     import numpy as np
 
@@ -409,13 +502,22 @@ def _compute_smoothed_spectrum(scaled: Sequence[_Scaled], grid: float, points: i
         if not _is_normal(part, last):
             turns = _to_floats(frequencies[places] * part.weight)
             places = _multiply_transform(logs, signs, places, part, turns)
+    for cube in cubes:
+        factor = cube.transform(_to_floats(frequencies[places]))
+        places = _multiply_factor(logs, signs, places, cube.draws, factor)
     return _to_floats(signs * _compute_spectrum(logs))
 
 
-def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, points: int, alpha: Fraction) -> float:
+def _solve_smoothed(
+    scaled: Sequence[_Scaled],
+    reach: float,
+    points: int,
+    alpha: Fraction,
+    cubes: Sequence[ScaledCube] = (),
+) -> float:
     """Find such an h for the smoothed sum, and add what smoothing can have moved it by."""
     grid = _choose_smoothed_step(reach, points)
-    spectrum = _compute_smoothed_spectrum(scaled, grid, points)
+    spectrum = _compute_smoothed_spectrum(scaled, grid, points, cubes)
     return grid * (_find_least(spectrum, points, alpha) + _BEYOND * _SPREAD)
 
 
@@ -435,15 +537,21 @@ def _multiply_transform(
     logs: Floats, signs: Floats, places: NDArray[np.intp], part: _Scaled, turns: Floats
 ) -> NDArray[np.intp]:
     """Multiply by the transform of a part; return the places that are still not negligible."""
+    if part.stair:
+        return _multiply_factor(logs, signs, places, part.draws, _transform_stairs(part, turns))
+    logs[places] += part.draws * _log_transform(part, turns)
+    return places[logs[places] > _NOTHING]
+
+
+def _multiply_factor(
+    logs: Floats, signs: Floats, places: NDArray[np.intp], draws: int, factor: Floats
+) -> NDArray[np.intp]:
+    """Multiply by the power of a transform that may be negative, as above."""
     import numpy as np
 
-    if part.stair:
-        factor = _transform_stairs(part, turns)
-        with np.errstate(divide="ignore"):
-            logs[places] += part.draws * np.log(np.abs(factor))
-        signs[places] *= np.sign(factor) ** part.draws
-    else:
-        logs[places] += part.draws * _log_transform(part, turns)
+    with np.errstate(divide="ignore"):
+        logs[places] += draws * np.log(np.abs(factor))
+    signs[places] *= np.sign(factor) ** draws
     return places[logs[places] > _NOTHING]
 
 

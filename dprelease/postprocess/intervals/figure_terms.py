@@ -105,25 +105,48 @@ def list_entering(sizes: Sequence[int], sums: Polynomial) -> list[Entering]:
     Returns:
         Counts of cells with their factors, without factors of 0.
     """
-    places = sorted(Places().union(*sums))
+    return [Entering(factor, cells) for (factor,), cells in list_entering_together(sizes, [sums])]
+
+
+def list_entering_together(
+    sizes: Sequence[int], integers: Sequence[Polynomial]
+) -> list[tuple[tuple[Fraction, ...], int]]:
+    """List how many of a step's cells enter each of a figure's cells, by the factors of integers.
+
+    Args:
+        sizes: The numbers of labels of the step's groups.
+        integers: The polynomial of the figure for each released integer.
+
+    Returns:
+        A factor for each integer and the number of cells, without cells whose factors are all 0.
+    """
+    places = sorted(Places().union(*(inner for sums in integers for inner in sums)))
     outside = prod(sizes) // prod(sizes[place] for place in places)
     bits = {place: 1 << number for number, place in enumerate(places)}
-    # A cell that agrees in some groups enters with the coefficients of all sets of these, which
-    # are added up one group after the other.
-    factors = [Fraction(0)] * (1 << len(places))
+    factors = list(zip(*(_add_up_factors(sums, bits) for sums in integers), strict=True))
+    entries = []
+    for agreeing in iter_subsets(places):
+        own = factors[sum(bits[place] for place in agreeing)]
+        cells = outside * prod(sizes[place] - 1 for place in places if place not in agreeing)
+        if any(own) and cells:
+            entries.append((own, cells))
+    return entries
+
+
+def _add_up_factors(sums: Polynomial, bits: Mapping[int, int]) -> list[Fraction]:
+    """Compute the factor of a cell by the groups in which it agrees, each a bit.
+
+    It enters with the coefficients of all sets of these, which are added up one group after the
+    other.
+    """
+    factors = [Fraction(0)] * (1 << len(bits))
     for inner, factor in sums.items():
         factors[sum(bits[place] for place in inner)] = factor
     for bit in bits.values():
         for number in range(len(factors)):
             if number & bit and factors[number ^ bit]:
                 factors[number] += factors[number ^ bit]
-    entries = []
-    for agreeing in iter_subsets(places):
-        factor = factors[sum(bits[place] for place in agreeing)]
-        cells = outside * prod(sizes[place] - 1 for place in places if place not in agreeing)
-        if factor and cells:
-            entries.append(Entering(factor, cells))
-    return entries
+    return factors
 
 
 def iter_subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:

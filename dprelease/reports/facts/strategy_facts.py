@@ -137,7 +137,8 @@ def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
 def _word_integer(step: Step, factors: Sequence[int]) -> str:
     """Say what one released integer of a cell counts."""
     parts = []
-    for factor, measure in zip(factors, step.measures, strict=True):
+    pairs = zip(factors, step.measures, strict=True)
+    for factor, measure in sorted(pairs, key=lambda pair: pair[0] < 0):
         if factor:
             text = _word_measure(measure)
             parts.append(text if factor == 1 else f"{factor} x {text}")
@@ -240,18 +241,38 @@ def _describe_features(step: Step) -> Iterator[str]:
         else:
             yield say("strategies.release.centred", columns=names)
     else:
-        number = len(step.transform) - missing
+        number = len({measure.where for measure in step.measures} - {step.query.where})
         of = (
             say("strategies.release.for_conditions", number=number)
             if number > 1
             else say("strategies.release.for_condition")
         )
+        sentence, sentence_by_keys = _name_conditions(step)
         if step.query.groups:
-            yield say("strategies.release.halves_by", condition=of, keys=_title(step))
+            yield say(sentence_by_keys, condition=of, keys=_title(step))
         else:
-            yield say("strategies.release.halves", condition=of)
-    if missing:
+            yield say(sentence, condition=of)
+    if missing and not _is_joint(step):
         yield say("strategies.release.missing", number=missing)
+
+
+def _is_joint(step: Step) -> bool:
+    """Tell whether conditions are released in another way than as halves."""
+    return len(step.transform) == len(step.measures)
+
+
+def _name_conditions(step: Step) -> tuple[str, str]:
+    """Find the sentences on the way in which conditions are released, of all records and by keys.
+
+    Counts themselves are of all records.
+    """
+    if not _is_joint(step):
+        return "strategies.release.halves", "strategies.release.halves_by"
+    if step.measures[-1].where != step.query.where:
+        return "strategies.release.counts", "strategies.release.counts"
+    if step.noise.integers:
+        return "strategies.release.together", "strategies.release.together_by"
+    return "strategies.release.split", "strategies.release.split_by"
 
 
 def _is_of_missing(step: Step, row: Sequence[int]) -> bool:

@@ -1,8 +1,9 @@
 """The facts of counts planned together as values: what is released, and how figures are made of it.
 
 As in ``model.report_model``, fields have the names and the order of the keys of report.json. With
-these the variance and covariance of all sums of figures can be computed: every released integer has
-independent noise of its step's law. What a term means is said by ``model.strategies.Term``.
+these the law of all sums of figures can be computed: every released integer has independent noise
+of its step's law; only those of one cell, where it is "cube", have theirs together. What a term
+means is said by ``model.strategies.Term``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class StrategyStep(Fact, frozen=True, kw_only=True):
     groups: tuple[int, ...]
     axes: tuple[StrategyAxis, ...]
     rows: tuple[str, ...]
-    family: Annotated[str, extend_schema(enum=["none", "laplace", "gaussian"])]
+    family: Annotated[str, extend_schema(enum=["none", "laplace", "gaussian", "cube"])]
     parameter: Annotated[str, extend_schema(pattern="^[0-9]+(/[0-9]+)?$")]
     epsilon: Number
     delta: Number

@@ -58,7 +58,7 @@ class Released(Struct, frozen=True):
     integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps of
     ``unit[0]``; the row is empty where ``Query.candidates`` has the scores. QUANTILES: no measures,
     but ``points`` and perhaps their ``survey_weight``; an empty row and a unit for each quantile.
-    A count needs only its measure.
+    A count needs only its measure. ``together``: the noise of a cell's integers is drawn together.
     """
 
     measures: tuple[Measure, ...]
@@ -68,6 +68,7 @@ class Released(Struct, frozen=True):
     points: Quantity | None = None
     axes: tuple[AxisMatrix, ...] = ()
     survey_weight: Quantity | None = None
+    together: bool = False
 
 
 class Neighbours(Struct, frozen=True):

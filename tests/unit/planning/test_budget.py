@@ -11,7 +11,7 @@ import pytest
 from dprelease import ExitCode, Failure, load, plan
 from dprelease.language import word
 from dprelease.model import NoiseFamily
-from dprelease.release.plan import ReleasePlan
+from dprelease.release.plan import ReleasePlan, build_release_plan, plan_and_certify
 
 BASE: dict[str, Any] = {
     "release": {"name": "r"},
@@ -34,7 +34,8 @@ def plan_queries(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePl
         "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
         "query": named,
     }
-    return plan(load(spec))
+    # Planned together, counts of the same groups would have one budget.
+    return build_release_plan(plan_and_certify(load(spec), jointly=False).plan)
 
 
 def _other_rows(place: int) -> dict[str, str]:

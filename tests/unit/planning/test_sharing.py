@@ -87,7 +87,8 @@ def test_all_four_come_from_the_three_sums_of_a_variance() -> None:
 
 
 def test_equal_queries_are_released_once() -> None:
-    made = plan_queries(COUNT, COUNT, {**COUNT, "table": "again"}, {**COUNT, "where": "x > 1"})
+    other_rows = {**COUNT, "where": "x > 1", "mechanism": "laplace"}
+    made = plan_queries(COUNT, COUNT, {**COUNT, "table": "again"}, other_rows)
     assert list_shares(made) == [("q0", "q1", "q2"), ("q3",)]
 
 

@@ -20,7 +20,7 @@ SPEC = spec(
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "s", "statistic": "sum", "column": "x", "by": ["g"], "mechanism": "laplace"},
         {"name": "m", "statistic": "mean", "column": "x", "by": ["g"], "epsilon": 0.1},
-        {"name": "f", "statistic": "count", "by": ["g"], "where": "y > 3"},
+        {"name": "f", "statistic": "count", "by": ["g"], "where": "y > 3", "mechanism": "laplace"},
         {"name": "e", "statistic": "mean", "column": "d"},
         {"name": "q", "statistic": "median", "column": "x", "by": ["g"]},
     ],

@@ -56,8 +56,12 @@ TREE = [{}, {"by": ["c"]}, {"by": ["b", "c"]}, {"by": ["a", "b", "c"]}]
 SPECS = {
     "pairs": (PAIRS, {}),
     "pairs of a pure loss": ([*PAIRS, *CONDITIONS], {"epsilon": 1.0}),
-    "conditions": (CONDITIONS, {"epsilon": 1.0, "delta": 1e-6}),
-    "in cells": (IN_CELLS, {"epsilon": 1.0}),
+    "conditions": (CONDITIONS, {}),
+    "in cells": (IN_CELLS, {}),
+    "drawn together": (CONDITIONS, {"epsilon": 1.0, "delta": 1e-6}),
+    "drawn together in cells": (IN_CELLS, {"epsilon": 1.0}),
+    "one condition": (CONDITIONS[:2], {"epsilon": 1.0}),
+    "one condition in cells": (IN_CELLS[:2], {"epsilon": 1.0}),
     "tree": (TREE, {}),
 }
 
@@ -92,12 +96,11 @@ def figure(strategy: Json, query: Json, cell: dict[str, int]) -> dict[tuple[str,
 def compute_covariance(
     strategy: Json, one: dict[Any, Fraction], other: dict[Any, Fraction]
 ) -> float:
-    laws = {
-        step["name"]: compute_noise_variance(
-            Noise(NoiseFamily(step["family"]), Fraction(step["parameter"]))
-        )
-        for step in strategy["steps"]
-    }
+    laws = {}
+    for step in strategy["steps"]:
+        together = len(step["rows"]) if step["family"] == "cube" else 0
+        noise = Noise(NoiseFamily(step["family"]), Fraction(step["parameter"]), integers=together)
+        laws[step["name"]] = compute_noise_variance(noise)
     return sum(
         float(factor * other[key]) * laws[key[0]] for key, factor in one.items() if key in other
     )
@@ -114,10 +117,10 @@ def cells(strategy: Json, by: Sequence[str]) -> list[dict[str, int]]:
 def test_deviations_follow_from_the_terms(name: str) -> None:
     queries, privacy = SPECS[name]
     plan = describe_values(queries, **privacy)
-    (strategy,) = plan["strategies"]
     bys = {step["name"]: step["by"] for step in plan["steps"]}
-    assert len(strategy["queries"]) == len(queries)
-    for query in strategy["queries"]:
+    combined = [(each, query) for each in plan["strategies"] for query in each["queries"]]
+    assert len(combined) == len(queries)
+    for strategy, query in combined:
         form = figure(strategy, query, cells(strategy, bys[query["name"]])[0])
         assert query["deviation"] == pytest.approx(sqrt(compute_covariance(strategy, form, form)))
         assert query["deviation"] <= query["alone"] * 1.001
@@ -168,6 +171,13 @@ SAID = {
     "number of records.",
     "in cells": "the table by b and for each of 6 conditions twice its count less the number of "
     "records, by b.",
+    "drawn together": "for each of 6 conditions twice its count less the number of records, and "
+    "the number of records, all with noise that is drawn together.",
+    "drawn together in cells": "for each of 6 conditions twice its count less the number of "
+    "records, and the number of records, by b, those of a cell with noise that is drawn together.",
+    "one condition": "the number of records that meet the condition, and of all others.",
+    "one condition in cells": "the number of records that meet the condition, and of all others, "
+    "by b.",
 }
 
 
@@ -183,9 +193,16 @@ def test_what_is_released_is_said_in_a_sentence(name: str) -> None:
 
 
 def test_rows_say_what_an_integer_counts() -> None:
-    (strategy,) = describe_values(CONDITIONS, epsilon=1.0)["strategies"]
-    rows = [row for step in strategy["steps"] for row in step["rows"]]
-    assert rows[:2] == ["records", "2 x records where x > 0 less records"]
+    def list_rows(name: str) -> list[str]:
+        queries, privacy = SPECS[name]
+        (strategy,) = describe_values(queries, **privacy)["strategies"]
+        return [row for step in strategy["steps"] for row in step["rows"]]
+
+    first = "2 x records where x > 0 less records"
+    assert list_rows("conditions")[:2] == ["records", first]
+    assert list_rows("drawn together")[::6] == [first, "records"]
+    split = ["records where x > 0", "records less records where x > 0"]
+    assert list_rows("one condition") == split
 
 
 def test_hidden_labels_are_among_those_of_the_groups() -> None:

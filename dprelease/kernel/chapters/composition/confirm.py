@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from dprelease.kernel.chapters.choices.choice_rules import bound_quantile_spans, bound_score_span
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
+from dprelease.kernel.chapters.together.joint_noise import compute_joint_epsilon
 from dprelease.kernel.core.step_loss import compute_pure_epsilon
 from dprelease.model import Form, NoiseFamily, Plan, Privacy, Step
 from dprelease.model.privacy_events import (
@@ -143,6 +144,8 @@ def _iter_step_events(step: Step, privacy: Privacy) -> Iterator[Counted]:
             yield Gaussian(noise.parameter, worst.shift), 1
         elif noise.family is NoiseFamily.STAIRCASE:
             yield Pure(compute_pure_epsilon(noise, worst)), 1
+        elif noise.family is NoiseFamily.CUBE:
+            yield Pure(compute_joint_epsilon(step, privacy)), 1
         else:
             yield Laplace(noise.parameter, worst.l1), 1
     elif step.form is Form.CHOICE:

@@ -25,6 +25,7 @@ from dprelease.model import (
     Grid,
     Group,
     MeasureKind,
+    NoiseFamily,
     Plan,
     Quantity,
     Query,
@@ -101,6 +102,10 @@ ONE_STEP: Rules[_ReadStep] = (
     Rule(
         "cells that are mixed along axes are read by their own query alone",
         lambda case: not case.step.axes or case.read.rows == (),
+    ),
+    Rule(
+        "integers that have noise together are read by combined figures alone",
+        lambda case: case.step.noise.family is not NoiseFamily.CUBE,
     ),
 )
 OWN: Rules[_ReadStep] = (

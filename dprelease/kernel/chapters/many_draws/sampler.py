@@ -21,9 +21,11 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
     that a draw might leave 64 bits. NONE gives zeros and reads no entropy. The law is exact for
     all samplers: one by one for a few draws (``core.sample``), on arrays for many (``vectorized``)
     and for any number of draws of a staircase (``vectorized``).
-    Raises ValueError for a negative size or a parameter that isn't positive, EntropyError if the
-    source fails.
+    Raises ValueError for a negative size or a parameter that isn't positive, and for integers that
+    are drawn together (``together.cube_draws``), EntropyError if the source fails.
     """
+    if noise.family is NoiseFamily.CUBE:
+        raise ValueError("integers that are drawn together are not independent")
     if size >= 0 and noise.family is NoiseFamily.STAIRCASE:
         from dprelease.kernel.chapters.many_draws.vectorized import draw_stairs
 

@@ -68,6 +68,27 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
     return values
 
 
+def draw_below_each(bounds: Int64s, entropy: Entropy) -> Int64s:
+    """Draw for each bound b, 1 <= b < 2^63, a uniform integer of 0, ..., b - 1. Exact.
+
+    The rest of a word by b is uniform where the word is below the largest multiple of b, which is
+    2^64 - (2^64 mod b); other words are drawn again.
+    """
+    if bounds.size and not int(bounds.min()) >= 1:
+        raise ValueError("the bound of uniform integers is positive and fits 63 bits")
+    divisors = bounds.astype(np.uint64)
+    values = np.zeros_like(divisors)
+    places = np.arange(bounds.size)
+    while places.size:
+        own = divisors[places]
+        words = read_words(entropy, "<u8", places.size).astype(np.uint64)
+        values[places] = words % own
+        # 2^64 mod b is (2^64 - b) mod b.
+        spare = (np.uint64(0) - own) % own
+        places = places[words > np.uint64((1 << 64) - 1) - spare]
+    return values.astype(np.int64)
+
+
 def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Int64s]:
     """Propose uniform values for places that aren't listed; those listed are drawn again."""
     candidates = read_words(entropy, f"<u{bits // 8}", size)

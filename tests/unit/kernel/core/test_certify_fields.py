@@ -22,7 +22,7 @@ from thorough import is_in_diagonal, is_thorough
 from dprelease import Failure, load
 from dprelease.kernel.certification import certify
 from dprelease.kernel.core.chapters import is_of_strategy
-from dprelease.model import Adjacency, Form, Group, Plan, Query
+from dprelease.model import Adjacency, Form, Group, NoiseFamily, Plan, Query
 from dprelease.release.plan import plan_and_certify
 
 SPECS = sorted((Path(__file__).parents[4] / "release_specs").glob("*.toml"))
@@ -93,6 +93,10 @@ def is_more_rows_or_not_used(plan: Plan, at: Difference) -> bool:
 
 def is_more_or_no_choice(plan: Plan, at: Difference) -> bool:
     return get_step(plan, at).form is not Form.CHOICE or is_more(plan, at)
+
+
+def is_more_or_no_cube(plan: Plan, at: Difference) -> bool:
+    return get_step(plan, at).noise.family is not NoiseFamily.CUBE or is_more(plan, at)
 
 
 def is_not_monotone_or_no_choice(plan: Plan, at: Difference) -> bool:
@@ -190,6 +194,7 @@ NEUTRAL = [
         "an upper bound",
     ),
     Neutral(r"\.steps\[\d+\]\.sensitivity\.choice_l1", is_more_or_no_choice, "an upper bound"),
+    Neutral(r"\.steps\[\d+\]\.sensitivity\.cube", is_more_or_no_cube, "an upper bound"),
     Neutral(
         r"\.steps\[\d+\]\.sensitivity\.monotone", is_not_monotone_or_no_choice, "twice the range"
     ),

@@ -51,6 +51,7 @@ PLANS = {
         ],
     ),
     Matter.STRATEGIES: strategy_plans.build_centred,
+    Matter.TOGETHER: strategy_plans.plan_together,
     Matter.PRIVATE_KEYS: lambda: builders.plan(
         columns={"s": {"type": "string"}},
         privacy={"epsilon": 1, "delta": 1e-6},
@@ -86,11 +87,12 @@ def test_every_matter_has_a_chapter() -> None:
     assert set(ALL) == set(Matter) == set(CONCERNED)
 
 
-def test_the_core_draws_no_choice_and_no_private_key() -> None:
-    for matter in (Matter.CHOICES, Matter.PRIVATE_KEYS):
+def test_the_core_draws_no_choice_no_private_key_and_nothing_together() -> None:
+    for matter in (Matter.CHOICES, Matter.PRIVATE_KEYS, Matter.TOGETHER):
         made = PLANS[matter]()
         for job in build_jobs(made.release, made.steps):
-            cells = ExactTable(tuple((0,) * 2 for _ in job.request.measures or [None] * 3))
+            number = 1 if matter is Matter.TOGETHER else 2
+            cells = ExactTable(tuple((0,) * number for _ in job.request.measures or [None] * 3))
             with pytest.raises(ValueError, match="without it"):
                 privatize(cells, job, SystemEntropy(), {}, Drawing())
 

@@ -687,6 +687,24 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("mean"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 10, 4)),
     ),
+    "only the integers of a cube are drawn together": (
+        'step 1, "q"',
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, integers=1)),
+    ),
+    "the noise of a cell has an integer for each that is released, and no more than 4,096": (
+        'step 1, "together"',
+        lambda: plans.change_step(
+            plans.plan_together(), 0, noise=Noise(NoiseFamily.CUBE, Fraction(1), integers=2)
+        ),
+    ),
+    "integers that have noise together are noisy numbers of public cells, and not mixed": (
+        'step 1, "q"',
+        lambda: with_step(
+            plan("running"),
+            axes=(AxisMatrix(AxisKind.RUNNING, ((1, 1),)),),
+            noise=Noise(NoiseFamily.CUBE, Fraction(2), integers=1),
+        ),
+    ),
     "a step with an axis releases one integer for each label": (
         'step 1, "q"',
         lambda: with_step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),
@@ -823,6 +841,14 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "no more of its integers change at once than it states": (
         'step 1, "q"',
         lambda: state_sensitivity("count", coordinates=0),
+    ),
+    "over all cells, the integer that changes most does so by no more than it states": (
+        'step 1, "together"',
+        lambda: plans.change_step(
+            plans.plan_together(),
+            0,
+            sensitivity=replace(plans.plan_together().steps[0].sensitivity, cube=0),
+        ),
     ),
     "integers without noise are the same in all neighbours": (
         'step 1, "q"',
@@ -1011,6 +1037,14 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "only combined figures are rounded to decimals": (
         'the figures of "q"',
         lambda: read(plan("count"), "q", decimals=1),
+    ),
+    "integers that have noise together are read by combined figures alone": (
+        'the figures of "q"',
+        lambda: with_step(
+            plan("count"),
+            noise=Noise(NoiseFamily.CUBE, Fraction(1), integers=1),
+            sensitivity=replace(plan("count").steps[0].sensitivity, cube=1),
+        ),
     ),
     "cells that are mixed along axes are read by their own query alone": (
         'the figures of "q"',

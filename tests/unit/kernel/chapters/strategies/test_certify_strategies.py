@@ -93,6 +93,17 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "conditions in all cells": lambda: plans.plan_conditions("g", "k"),
     "conditions on rows of people": lambda: plans.plan_conditions(people=True),
     "conditions on rows of people in cells": lambda: plans.plan_conditions("h", people=True),
+    "drawn together": plans.plan_together,
+    "drawn together in cells": lambda: plans.plan_together("g"),
+    "drawn together, a row replaced": lambda: plans.plan_together(adjacency="replace-one"),
+    "drawn together in cells, a row replaced": lambda: plans.plan_together(
+        "h", adjacency="replace-one"
+    ),
+    "drawn together, rows of people": lambda: plans.plan_together("h", people=True),
+    "counts drawn together": lambda: plans.plan_together("g", counts=True),
+    "a condition and all others": plans.plan_split,
+    "a condition and all others in cells": lambda: plans.plan_split("g"),
+    "a condition and all others of rows of people": lambda: plans.plan_split("g", people=True),
     "the full table": plans.plan_full,
     "the full table of people": plan_full_of_people,
     "nested": build_nested,
@@ -115,6 +126,66 @@ def test_less_noise_is_refused(name: str) -> None:
             less = replace(step.noise, parameter=step.noise.parameter * Fraction(999, 1000))
             with pytest.raises(Failure, match="it costs no more epsilon than it claims"):
                 certify(plans.change_step(plan, at, noise=less))
+
+
+def draw_by(norm: int) -> Plan:
+    """A cube's loss, claimed for the scale of Laplace noise or of another norm."""
+    plan = plans.plan_together("g")
+    noise = replace(plan.steps[0].noise, parameter=plan.steps[0].noise.parameter / norm)
+    return plans.change_step(plan, 0, noise=noise)
+
+
+def weigh_unequally() -> Plan:
+    """A total in steps twice as large, as if it moved by no more than what else is released."""
+    plan = plans.plan_together("g")
+    stated = replace(plan.steps[0].sensitivity, l1=4, l2_squared=6, coordinates=4)
+    rows = (2, 0, -1), (0, 2, -1), (0, 0, 2)
+    plan = plans.change_step(plan, 0, transform=rows, sensitivity=stated)
+    plan = plans.term(plan, 0, 0, factor=HALF)
+    for figure in (1, 2):
+        plan = plans.term(plan, figure, 1, factor=Fraction(1, 4))
+    return plan
+
+
+def count_in_cells() -> Plan:
+    """Counts claimed by what moves within a cell, though a row may leave one for another."""
+    plan = plans.plan_together("g", counts=True, adjacency="replace-one")
+    stated = replace(plan.steps[0].sensitivity, cube=1)
+    return plans.change_step(
+        plan, 0, sensitivity=stated, noise=replace(plan.steps[0].noise, parameter=Fraction(4))
+    )
+
+
+def split_wrongly() -> Plan:
+    """A condition and all records, as if a row was counted in one of these alone."""
+    plan = plans.change_step(plans.plan_split(), 0, transform=((1, 0), (0, 1)))
+    return plans.read(plan, 0, terms=(Term("split", ONE, 1),), step="split")
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: draw_by(3), "it costs no more epsilon than it claims"),
+        (lambda: draw_by(2), "it costs no more epsilon than it claims"),
+        (weigh_unequally, "over all cells, the integer that changes most"),
+        (count_in_cells, "over all cells, the integer that changes most"),
+        (
+            lambda: plans.change_step(
+                plans.plan_together(), 0, noise=Noise(NoiseFamily.LAPLACE, Fraction(4))
+            ),
+            "it costs no more epsilon than it claims",
+        ),
+        (
+            split_wrongly,
+            "the L1 sensitivity",
+        ),
+    ],
+)
+def test_a_loss_that_is_claimed_for_the_wrong_norm_is_refused(
+    make: Callable[[], Plan], reason: str
+) -> None:
+    with pytest.raises(Failure, match=reason):
+        certify(make())
 
 
 def test_gaussian_noise_costs_by_the_squared_norm() -> None:

@@ -1,0 +1,1 @@
+"""Noise that the integers of a cell have together."""
