@@ -32,7 +32,7 @@ MASKS = [
     (re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "TIME"),
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
     (re.compile(r" \(20\d\d\)(?=:|\.)"), " (YEAR)"),
-    (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
+    (re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}…"), "DIGEST"),
     (re.compile(r"\b\d+\.\d+\.\d+(\.dev\d+)?\b"), "VERSION"),
 ]
 
