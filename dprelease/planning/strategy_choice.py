@@ -39,6 +39,10 @@ WORTH = 0.995
 """A strategy is taken where the weighted error is no more than this of what it was."""
 
 _ROUNDS = 12
+MOST_COMPARED = 1000
+"""So many blocks of features times drafts are compared, about a second's work; beyond that, only
+counts are planned together."""
+
 _DROPS = 5
 """So often something is left out of a block that would err more by it."""
 
@@ -92,6 +96,9 @@ def plan_together(
         pairs=scope is Scope.TOGETHER,
     )
     if not blocks or (scope is Scope.TOGETHER and not any(block.others for block in blocks)):
+        return None
+    # Each block is weighed against all figures, again and again.
+    if scope is Scope.ALL and len(blocks) * len(drafts) > MOST_COMPARED:
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     search = _Search(release, drafts, today, concentrated, scope)

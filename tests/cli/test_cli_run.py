@@ -13,6 +13,7 @@ FILES = [
     "datapackage.json",
     "figures/by_region.mean_days.vl.json",
     "figures/by_region.visits.vl.json",
+    "figures/privacy-facts.svg",
     "report.html",
     "report.json",
     "report.md",

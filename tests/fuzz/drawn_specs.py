@@ -518,6 +518,14 @@ values_of: Mapping[str, tuple[float, Callable[[Draw, str], Any]]] = {
     ),
     "max_unreadable": (0.0, lambda draw, statistic: Decimal("0.5")),
     "ways": (0.0, lambda draw, statistic: draw.one((0, 1, 2, [2], [0, 1]))),
+    "weigh": (0.0, lambda draw, statistic: draw.one(("cells", "tables"))),
+    "bounding": (
+        0.02,
+        lambda draw, statistic: {
+            "clip": draw.one(("l1", "l2")),
+            "bound": draw.one((1, 5, Decimal("0.5"))),
+        },
+    ),
     "bandwidth": (0.0, lambda draw, statistic: draw.one((1, 2, [1, 2]))),
     "points": (0.0, lambda draw, statistic: draw.one((2, 5, [0, 1, 2], [3, 3]))),
     "q": (

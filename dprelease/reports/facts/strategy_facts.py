@@ -241,7 +241,10 @@ def _describe_features(step: Step) -> Iterator[str]:
         else:
             yield say("strategies.release.centred", columns=names)
     else:
-        number = len({measure.where for measure in step.measures} - {step.query.where})
+        # A share has two measures, of which one counts the records where its condition is known.
+        number = len(step.transform) - missing
+        if _is_joint(step):
+            number = len({measure.where for measure in step.measures} - {step.query.where})
         of = (
             say("strategies.release.for_conditions", number=number)
             if number > 1

@@ -109,7 +109,7 @@ def _is_subject(facts: ReportFacts, declared: Mapping[str, Column], figures: Fig
         and not is_limited
         and query.finishing is None
         and query.survey_weight is None
-        and query.statistic != "cumulative"
+        and (statistic.adds_up or bool(figures.share) or not figures.groups)
         and not any(column is not None and column.state_of is not None for column in grouping)
         and have_equal_widths([row[0] for row in figures.rows if row])
     )

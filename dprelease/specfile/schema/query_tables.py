@@ -26,7 +26,7 @@ class SelectionSection(Section, header="partition_selection = { ... }"):
     WORDS = (
         "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
         "One selection applies to the whole table and uses its `count` (`count_units` if the unit "
-        "is a column); a table without such a query gets `<table>_rows` or `<table>_units`, unless "
+        "is a column). A table without such a query gets `<table>_rows` or `<table>_units`, unless "
         "the number of values of a `mean` selects."
     )
 

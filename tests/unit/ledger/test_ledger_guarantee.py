@@ -278,6 +278,7 @@ NEUTRAL = {
     "[release]": "name title curator contact purpose region sector approved_by licence previous",
     "[[query]]": None,
     "accuracy = { ... }": None,
+    "bounding = { ... }": None,
     "partition_selection = { ... }": None,
     "numerator = { ... }, denominator = { ... }": None,
     "[[perturb]]": None,

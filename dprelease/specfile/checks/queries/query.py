@@ -110,7 +110,17 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         survey_weight=read_weight(query, details, column),
         **details._asdict(),
     )
-    by_cells = part.value(WEIGH) == "cells"
+    weigh = part.value(WEIGH)
+    for budget in ("epsilon", "rho", "accuracy"):
+        if weigh is not None and getattr(model, budget) is not None:
+            # Tables of a stated budget have even parts of it, whatever their weights.
+            part.complain(
+                "E111",
+                f"weigh shares the weight of a query, but this one states its {budget}",
+                "weigh",
+                hint=f"leave out one of the two: without {budget} the query has a part of the total",
+            )
+    by_cells = weigh == "cells"
     return (resolved,) if several is None else build_counts(resolved, several, by_cells=by_cells)
 
 
