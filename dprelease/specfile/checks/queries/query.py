@@ -110,18 +110,22 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         survey_weight=read_weight(query, details, column),
         **details._asdict(),
     )
-    weigh = part.value(WEIGH)
+    by_cells = _read_weighing(part) == "cells"
+    return (resolved,) if several is None else build_counts(resolved, several, by_cells=by_cells)
+
+
+def _read_weighing(part: Part[QuerySection]) -> str | None:
+    """Read what shares the weight of marginals; a stated budget has even parts in any case."""
+    weighing = part.value(WEIGH)
     for budget in ("epsilon", "rho", "accuracy"):
-        if weigh is not None and getattr(model, budget) is not None:
-            # Tables of a stated budget have even parts of it, whatever their weights.
+        if weighing is not None and getattr(part.model, budget) is not None:
             part.complain(
                 "E111",
                 f"weigh shares the weight of a query, but this one states its {budget}",
                 "weigh",
-                hint=f"leave out one of the two: without {budget} the query has a part of the total",
+                hint=f"leave out one of them: without {budget} the query has a part of the total",
             )
-    by_cells = weigh == "cells"
-    return (resolved,) if several is None else build_counts(resolved, several, by_cells=by_cells)
+    return weighing
 
 
 def choose_mechanism(stated: str, clip: Clip | None) -> str:
