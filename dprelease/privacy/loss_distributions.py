@@ -129,7 +129,8 @@ def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
         isinstance(event, Gaussian) for event in counts
     ):
         bounds.append(math.fsum(n * _bound_span(event) for event, n in counts.items()))
-    if failed < delta:
+    # What floats leave of a delta that is all spent is nothing.
+    if failed * (1 + Fraction(1, 10**9)) < delta:
         # The delta that is left, given that no event fails.
         rest = (delta - failed) / (1 - failed)
         with np.errstate(all="ignore"):

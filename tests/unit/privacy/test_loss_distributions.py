@@ -328,6 +328,11 @@ def test_deltas_of_selections() -> None:
         estimate_epsilon(events, F(2, 10**7))
     with pytest.raises(ValueError, match="no epsilon"):
         estimate_epsilon([*events, (Gaussian(F(9), ONE), 1)], F(299, 10**9))
+    # Nothing is left of a delta that is all spent, whatever floats make of the difference.
+    for spent in (F(1, 10**6), F(1, 10**7), F(3, 10**9)):
+        selection = (Approximate(F(1, 2), spent), 1)
+        with pytest.raises(ValueError, match="no epsilon"):
+            estimate_epsilon([selection, (Gaussian(F(9), ONE), 1)], spent)
     with pytest.raises(ValueError, match="no epsilon"):
         estimate_epsilon([(Approximate(F(1), F(1)), 1)], F(1, 2))
 
