@@ -18,6 +18,7 @@ from operations import count_operations
 
 from dprelease import load
 from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.chapters.together.cube_draws import draw_cubes
 from dprelease.model import AxisKind, Group, NoiseFamily, NoisyTable, Plan, Read, Reading, Step
 from dprelease.planning.planner import make_plan
 from dprelease.postprocess.intervals.combined_figure import (
@@ -318,17 +319,24 @@ class Counter:
         return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
 
 
+def draw_releases(step: Step, releases: int, entropy: Counter) -> Any:
+    """The noise of a step in so many releases, by integer and cell."""
+    size = releases * len(step.transform) * step.draws
+    if step.noise.family is NoiseFamily.CUBE:  # the integers of a cell stand side by side
+        drawn = draw_cubes(step.noise, size, entropy, few=False)
+        return drawn.reshape(releases, step.draws, len(step.transform)).transpose(0, 2, 1)
+    return sample(step.noise, size, entropy).reshape(releases, len(step.transform), step.draws)
+
+
 def check_held_often_enough(queries: str, law: str, releases: int) -> None:
     """Of whole releases, of every query, 95 % of the first cell's intervals hold the truth."""
     plan = plan_queries(queries, law, whole=False)
     rows = list_rows(200)
     exact = exact_integers(plan, rows)
     noise = {
-        step.query.name: sample(
-            step.noise,
-            releases * len(step.transform) * step.draws,
-            Counter(f"{queries} {law} {step.query.name}"),
-        ).reshape(releases, len(step.transform), step.draws)
+        step.query.name: draw_releases(
+            step, releases, Counter(f"{queries} {law} {step.query.name}")
+        )
         for step in plan.steps
     }
     reads = combine_reads(plan)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,11 @@ class Neutral(NamedTuple):
 
 def is_any_change(plan: Plan, at: Difference) -> bool:
     return True
+
+
+def is_one_times(plan: Plan, at: Difference) -> bool:
+    """Whether a figure is one times what it was: no factor says the same."""
+    return {at.old, at.new} == {(), (Fraction(1),)}
 
 
 def is_more(plan: Plan, at: Difference) -> bool:
@@ -183,6 +189,7 @@ NEUTRAL = [
     Neutral(
         r"\.release\.privacy\.adjacency", has_fewer_neighbours, "a unit does less than paid for"
     ),
+    Neutral(r"\.reads\[\d+\]\.factors", is_one_times, "it is the same figure"),
     # Claims, which may be larger than they have to be.
     Neutral(r"(\.records\[.*)?\.loss\.(epsilon|delta)", is_more, "an upper bound"),
     Neutral(r"\.steps\[\d+\]\.loss\.(epsilon|delta)", is_more, "an upper bound"),
