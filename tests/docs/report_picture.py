@@ -72,7 +72,7 @@ GALLERY = (
     Picture("census", "adult_census", _section("tables"), _section("reading"), (1120, 1000)),
     Picture("price", "best_price", _section("tables"), _section("reading"), (1120, 760)),
     Picture("budget", "clinic_weights", _section("budget"), _section("data"), (1120, 1000)),
-    Picture("records", "clinic_records", TOLD, _section("budget"), (1120, 1000)),
+    Picture("records", "clinic_records", TOLD, _section("guarantee"), (1120, 1000)),
     Picture("noise", "clinic_gaussian", _section("noise"), _section("budget"), (1120, 1000)),
 )
 PICTURES = (FIRST, FIRST_DARK, *GALLERY)
