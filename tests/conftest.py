@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from kept_sessions import KeptSessions
 
 BY_DEFAULT = "not thorough"
+
+# A worker a processor: threads of numpy's beside them would only wait for one another, and take
+# processor time for it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 

@@ -52,7 +52,7 @@ def build_count_query(name: str, *by: str) -> dict[str, Any]:
     return {"name": name, "statistic": "count", **({"by": list(by)} if by else {})}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("name", "other"),

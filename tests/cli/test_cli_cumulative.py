@@ -41,6 +41,7 @@ CASES: dict[str, tuple[dict[str, Any], Sequence[str], Sequence[str], str]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize("case", CASES)
 def test_the_quantile_is_named_by_its_row(tmp_path: Path, case: str, format: str) -> None:

@@ -157,6 +157,7 @@ FOR_OTHER_SPECS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", MOST_MODULES)
 def test_a_command_loads_what_its_spec_needs(folder, command):
     loaded = list_modules_after(folder, command, "small.toml")

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_ends_whatever_the_lengths(tmp_path: Path, case: str, format: str) -> None:

@@ -26,6 +26,7 @@ def released(cli, folder):
     return read_kept(folder / "out"), (folder / LEDGER).read_bytes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "place", ["out/deeper", "out/a/b", "link", "out/figures", "over/out/x", "./out/../out/y"]
 )

@@ -56,6 +56,7 @@ def test_the_mark_stands_below_the_place(cli, folder, line, token):
     assert "\r" not in answer.err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_source_is_no_wider_than_the_terminal(terminal, folder, columns):
     line = f'release = {{ title = "{"漢字 " * 90}", name = "{"a b" * 60}", other = 3 }}'

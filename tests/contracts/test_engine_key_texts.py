@@ -138,6 +138,7 @@ def known(texts: list[str]) -> list[str]:
     return [text.translate(away) for text in texts]
 
 
+@pytest.mark.one_in(2)
 @given(texts=TEXTS)
 @SETTINGS
 @pytest.mark.parametrize("engine", ENGINES)
@@ -192,6 +193,7 @@ def test_a_null_shares_the_cell_of_its_label_however_that_is_spelt(
     assert by_key(engine, request) == {("a\ufffd",): [3]}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rows", [1, 2, 99])
 def test_spellings_of_one_key_are_one_cell_of_a_person(
@@ -251,7 +253,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", ["csv", "csv files", "parquet", "parquet files"])
 def test_a_text_is_one_text_in_all_that_reads_it(engine: str, tmp_path: Path, form: str) -> None:

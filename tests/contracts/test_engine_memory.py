@@ -121,7 +121,7 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
 PLACES = ("_number_units", "_pack_rows", "_sort_rows", "_compute_starts", "_find_firsts", "_keep")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])

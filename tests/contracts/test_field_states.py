@@ -127,6 +127,7 @@ def csv_source(folder: Path, head: list[str], rows: list[list[str]], dialect: Di
     return Source(str(path), "csv", replace(dialect, delimiter=";"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_field_of_text_has_its_state(name: str, engine: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ ALIKE = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("first", "second", "declared"), ALIKE)
 @pytest.mark.parametrize("writer", ["pyarrow parquet", "pyarrow arrow"])
 def test_types_that_differ_in_width_are_not_refused(

@@ -127,7 +127,7 @@ NOTHING = pa.table({name: pa.nulls(8, kind) for name, kind in TYPES.items()})
 UNTYPED = pa.table({name: pa.nulls(8) for name in TYPES})
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])
 @pytest.mark.parametrize("form", ["frame", "parquet", "arrow"])
 def test_columns_of_no_type_are_columns_of_nulls(bounded: bool, form: str, tmp_path: Path) -> None:
@@ -187,6 +187,7 @@ def test_a_spec_names_dataset_and_snapshot_and_nothing_of_files(changes, key, pl
     assert key in [complaint.key for complaint in refused.value.complaints]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("spec", "frame", "code"),
     [
@@ -258,6 +259,7 @@ def test_the_type_that_polars_can_not_hand_on_is_named(place: Path) -> None:
     assert complaint.message.endswith("can't be read as integer: its type is Int128")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["drop", "replace", "rename"])
 def test_columns_that_the_program_changes_meanwhile_are_read_as_they_were(
     kind: str, place: Path

@@ -85,7 +85,7 @@ def plan_of(folder: Path, form: str) -> Plan:
     return replace(plan, steps=tuple(replace(step, noise=none) for step in numbers))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_steps_of_a_joined_table_have_the_integers_of_requests_of_their_own(
     form: str, tmp_path: Path, entropy: Any

@@ -211,6 +211,7 @@ def test_a_weight_is_worth_as_many_records(
         assert worst(pairs, upper, slots, scheme) <= float(epsilon) * SLACK
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", WEIGHED)
 @pytest.mark.parametrize("weights", [(0, 2), (2, 2), (1, 3)])
 @pytest.mark.parametrize("q", [F(1, 2), F(4, 5)])

@@ -122,7 +122,7 @@ TEXTS: dict[T, dict[str, str | None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @for_each("engine", ENGINES)
 @for_each("careful", [False, True])
 @for_each("kind", TEXTS)
@@ -204,7 +204,7 @@ LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @for_each("engine", ENGINES)
 @for_each("name", LINES)
 def test_what_lines_are_as_records(name: str, engine: str) -> None:
@@ -331,7 +331,7 @@ NOT_IN_PARQUET = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @for_each("engine", ENGINES)
 @for_each("form", ["parquet", "arrow"])
 @for_each("name", TYPED)

@@ -361,6 +361,7 @@ def chains(cells: Sequence[Any], seed: str) -> Iterator[list[Table]]:
         yield tables
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_replaced_record_moves_no_figure_further_than_certified(
     way: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -381,6 +382,7 @@ def test_a_replaced_record_moves_no_figure_further_than_certified(
 # --- where the number of records is public --------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_number_of_records_has_noise_where_a_record_decides_it(
     way: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -448,6 +450,7 @@ def test_files_without_records(content: bytes, tmp_path: Path) -> None:
         assert code_of(lambda: dprelease.run(spec)) == ("E434", ExitCode.DATA)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("change", [dict, with_records])
 @pytest.mark.parametrize("last", [b"5", b"x" * (1 << 21)])
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

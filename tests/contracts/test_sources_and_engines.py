@@ -39,7 +39,7 @@ def test_every_source_and_engine_is_among_those_that_are_drawn() -> None:
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(800, 25))
+@settings(ANY, max_examples=examples(800, 40))
 def test_aggregates_are_those_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     """In parts, and as if little memory was there; by each of two readers where there are two."""
     with TemporaryDirectory(dir=tmp_path) as folder:

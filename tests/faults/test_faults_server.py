@@ -258,6 +258,7 @@ ONE = Loss(Fraction(1))
 RUN = ("a" * 64, "d", "r", ONE, Caps(Fraction(1)), {})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("commit", [LAID_OUT, CHARGED, SEALED, PUBLISHED])
 def test_a_lost_commit_neither_charges_twice_nor_loses_a_charge(

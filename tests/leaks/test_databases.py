@@ -78,6 +78,7 @@ ODD = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", [SPEC, RECORDS], ids=["figures", "records"])
 def test_whatever_the_cells_hold(
     text: str, driver: str, write: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]

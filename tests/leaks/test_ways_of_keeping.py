@@ -66,7 +66,7 @@ DAMAGED: dict[str, Rows] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["every_statistic_rows", "every_statistic_people"])
 def test_neighbours_leave_the_same_traces(way: str, name: str, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def finish_cells(
 
 
 @LAW
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_intervals_hold_among_the_figures_that_are_shown(
@@ -184,6 +184,7 @@ def hold_by_truth(shown: list[Shown], truth: Floats) -> None:
         hold(joined, truths, truths == size)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("integer", [False, True])
 def test_cells_of_0_or_more_have_short_intervals(law: str, integer: bool, entropy: Any) -> None:
@@ -199,6 +200,7 @@ def test_cells_of_0_or_more_have_short_intervals(law: str, integer: bool, entrop
     assert of_zeros.min() > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_figures_that_agree_have_the_intervals_of_less_noise(

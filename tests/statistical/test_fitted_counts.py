@@ -48,7 +48,7 @@ def get_noises(scales: list[str], family: NoiseFamily) -> dict[str, Noise]:
     }
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("scales", SCALES.values(), ids=list(SCALES))
 @pytest.mark.parametrize(("records", "share"), [(400, 0.0), (4000, 0.3), (4000, 1.0)])

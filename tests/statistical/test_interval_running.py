@@ -203,6 +203,7 @@ def test_rows_with_factors_are_measured_rightly(q: Fraction) -> None:
         assert float(half) == pytest.approx(1.96 * deviation + float(1 + q) / 2, rel=1e-3)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("build", MATRICES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction, build: Build) -> None:

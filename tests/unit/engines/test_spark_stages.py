@@ -69,7 +69,7 @@ def without_first(messages: list[Message], kind: int) -> list[Message]:
     return [message for message in messages if message is not first]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -212,7 +212,7 @@ def revealed(cluster: InProcess, request: AggregateRequest) -> list[list[int]]:
     return [list(column) for column in SmallSplits(cluster).aggregate(request).reveal()]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("change", [split_twice, rows_twice, rows_lost, split_lost, word_lost])
 def test_what_is_lost_or_doubled_on_the_way_is_not_counted(
     any_request: AggregateRequest, change: Callable[[First, int], list[Message]]
@@ -232,7 +232,7 @@ def test_units_that_two_tasks_have_are_not_counted(request_: AggregateRequest) -
     assert caught.value.complaints[0].code == "E511"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("code", "runs"), [("E510", 4), ("E501", 1), ("ZeroDivisionError", 1)])
 def test_one_task_that_fails_is_heard(any_request: AggregateRequest, code: str, runs: int) -> None:
     cluster = Unreliable(failing(code))

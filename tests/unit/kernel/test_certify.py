@@ -150,7 +150,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(53)
+@pytest.mark.one_in(106)
 @for_each(
     ("statistic", "adjacency", "limits", "keys", "budget", "bounds", "weighted"),
     CASES,
@@ -200,6 +200,7 @@ def test_every_plan_is_certified_and_none_with_less_noise(
         assert is_refused(with_step(made, **with_less_noise(made.steps[0])))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("statistic", QUERIES)
 @pytest.mark.parametrize("keys", ["public", "private"])
 def test_a_plan_is_refused_for_wider_limits_or_for_people(statistic: str, keys: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import builders
 import pytest
 from msgspec.structs import replace
+from thorough import examples
 
 from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
@@ -108,6 +109,7 @@ def test_a_count_and_a_mean_are_read_from_one_release_as_before() -> None:
     assert made.reads[0].reading is Reading.LINEAR
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("privacy", "queries"),
     [
@@ -147,7 +149,7 @@ def test_no_figure_errs_more_whatever_is_asked() -> None:
         shares(4),
         [{}],
     ]
-    for number in range(24):
+    for number in range(examples(24, 3)):
         queries = [query for kind in draw.sample(kinds, 4) for query in kind]
         budget = [PURE, DELTA, MU][number % 3]
         more = [{}, REPLACED, PEOPLE, {}][number % 4]

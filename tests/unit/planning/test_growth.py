@@ -59,7 +59,13 @@ def load_many(queries: list[Json]) -> Release:
     )
 
 
-@pytest.mark.parametrize("ask", [ask_mixed, ask_groups, ask_conditions])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        ask_mixed,
+        *(pytest.param(ask, marks=pytest.mark.thorough) for ask in (ask_groups, ask_conditions)),
+    ],
+)
 def test_plans_of_many_queries_take_work_in_proportion(ask: Callable[[int], list[Json]]) -> None:
     def count(number: int) -> int:
         release = load_many(ask(number))

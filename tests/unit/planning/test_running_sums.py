@@ -91,6 +91,7 @@ def test_single_counts_are_released_where_that_errs_less(
     assert build_step(plan).axes == ()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("privacy", "query"),
     [
@@ -144,6 +145,7 @@ def test_no_other_figure_errs_more_by_it() -> None:
     assert compute_rmse(build_step(mixed)) < 2.45 * compute_rmse(build_step(before))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, DELTA])
 @pytest.mark.parametrize(
     "other",

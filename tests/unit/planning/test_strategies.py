@@ -159,6 +159,7 @@ def number_columns(sizes: Sequence[int]) -> dict[str, int]:
     return {f"a{place:02}": size for place, size in enumerate(sizes)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("sizes", "of", "most", "least_before"),
     [
@@ -251,6 +252,7 @@ MIXED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_mixed_spec_errs_nowhere_more(privacy: Json, adjacency: str) -> None:

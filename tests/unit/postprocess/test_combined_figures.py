@@ -157,6 +157,7 @@ def publish(
     return {place: F(int(number or 0), ones) for place, number in cells}, wide
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("queries", "law", "whole"), CASES)
 def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
     queries: str, law: str, whole: bool

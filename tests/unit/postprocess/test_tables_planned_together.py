@@ -280,7 +280,7 @@ def test_the_finest_table_alone_would_err_more(queries: str) -> None:
     assert left[0] > 4 * float(members[0].variance or 0)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("queries", "law", "hidden"), CASES)
 def test_figures_are_the_best_estimate_of_what_was_released(
     queries: str, law: str, hidden: tuple[str, ...]
@@ -418,7 +418,7 @@ def column(tables: Sequence[OutputTable], query: Query, ending: str = "") -> Flo
     return np.array([int(value or 0) for value in values.values]) / 10**values.decimals
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("queries", ["single", "levels"])
 def test_whole_releases_err_no_more_and_their_intervals_hold(queries: str, seed: int) -> None:

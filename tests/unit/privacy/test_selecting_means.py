@@ -34,6 +34,7 @@ def people(groups: int) -> Contribution:
     return Contribution(groups, groups, 1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("scale", "start"),
     [

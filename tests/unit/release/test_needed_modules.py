@@ -34,7 +34,7 @@ print("sentences" * (load_catalogue.cache_info().misses - read))
 """
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", SPECS)
 def test_a_run_opens_no_module_and_no_sentences_after_its_charge(name: str, tmp_path: Path) -> None:
     spec = ROOT / "release_specs" / f"{name}.toml"

@@ -87,7 +87,7 @@ def test_each_figure_is_rendered_from_the_file_beside_it(releases):
             layers = spec.get("spec", spec)["layer"]
             mark = layers[-1]["mark"]
             kind = mark if isinstance(mark, str) else mark["type"]
-            if kinds[kind] == examples(100, 25):  # of each kind
+            if kinds[kind] == examples(100, 50):  # of each kind
                 continue
             drawn = marks(spec, rows)
             if kind == "rect":

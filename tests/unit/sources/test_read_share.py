@@ -92,7 +92,7 @@ def aggregated(request: AggregateRequest) -> list[float]:
     return rise(shares)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("reader", SOURCES)
 @pytest.mark.parametrize(
     ("measures", "bound", "parts"),
@@ -122,6 +122,7 @@ def test_the_share_rises_to_the_end(
     assert min(shares) <= 1 / (parts * statements)  # begins with the first of them
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reader", SOURCES)
 def test_a_part_that_did_not_fit_is_read_again_and_the_share_does_not_fall(
     reader: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,7 +144,7 @@ def test_a_part_that_did_not_fit_is_read_again_and_the_share_does_not_fall(
     aggregated(request)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("reader", SOURCES)
 @pytest.mark.parametrize(("bound", "parts"), [(None, 1), (replace(BOUND, leading=0), 4)])
 def test_the_share_of_records_rises_as_they_are_taken(

@@ -63,7 +63,7 @@ SHAPES: list[Any] = [
 ]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -110,7 +110,7 @@ def exact_curve(step: Step, values: list[float]) -> list[float]:
     return [at(float(point)) for point in axis.points]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("shape", [{"bandwidth": 4}, {}, {"bandwidth": 10}], ids=str)
 def test_without_noise_it_is_the_curve_of_the_values(shape: dict[str, Any], mechanism: str) -> None:

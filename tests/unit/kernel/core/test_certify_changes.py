@@ -323,6 +323,7 @@ def test_squares_with_another_transform_are_not_underestimated() -> None:
     assert compute_norms(list_changes(made, 1, (1, 1, 1), False, False))[0] == 12 <= worst.l1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("name", TINY)
 def test_a_row_that_is_in_the_only_cell_for_certain(name: str, replaced: bool) -> None:

@@ -377,6 +377,7 @@ def sample_changes(name: str, every: Iterator[Any]) -> Iterator[Any]:
 # --- tests ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PLANS)
 def test_a_changed_field_is_refused_or_may_change(name: str) -> None:
     plan = plan_named(name)
@@ -441,6 +442,7 @@ def may_ask(plan: Plan, query: Query, at: Difference) -> bool:
     return field in OPEN
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_is_refused_for_a_release_that_asks_for_another_figure(name: str) -> None:
     """Changed is a query in all places where a plan holds it: the spec's, so to speak."""

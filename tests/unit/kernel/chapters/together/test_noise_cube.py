@@ -107,6 +107,7 @@ def judge(noise: Noise, drawn: Integers) -> float:
     return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), counts.size - 1))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("noise", LAWS, ids=repr)
 def test_draws_follow_the_law(noise: Noise, name: str, hashed) -> None:
@@ -153,6 +154,7 @@ def test_a_wrong_law_is_caught(wrong: str, hashed) -> None:
     assert judge(noise, draw_wrongly(wrong, noise, 40_000, hashed(f"wrong {wrong}"))) < CAUGHT
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("integers", [11, 40])
 def test_many_integers_of_a_cell_have_their_moments(integers: int, few: bool, hashed) -> None:
