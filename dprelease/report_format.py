@@ -23,6 +23,7 @@ class ReportFormat(NamedTuple):
             known as written by dprelease, and may be replaced.
         by_default: True if it is written where a spec names no formats.
         extra: True if it needs packages of an extra.
+        of_tables: True if it has the figures alone: [output] asks for it, not [report].
     """
 
     name: str
@@ -32,6 +33,7 @@ class ReportFormat(NamedTuple):
     marks: tuple[str, ...]
     by_default: bool = True
     extra: bool = False
+    of_tables: bool = False
 
 
 _HTML_MARKS = ('<meta name="generator" content="dprelease">',)
@@ -45,6 +47,8 @@ _YAML_MARKS = ("\nurl_slug: ",)
 _JSON_MARKS = ('\n  "schema": "dprelease/report/1",\n',)
 _DCAT_MARKS = ('\n    "dcat": "http://www.w3.org/ns/dcat#",\n',)
 _PDF_MARKS = ("\n% report of dprelease\n",)
+_WORKBOOK_MARKS = ("\nworkbook of dprelease\n",)
+_LONG_MARKS = ("\ntable,keys,figure,value,low,high,flag\n",)
 REPORT_FORMATS = {
     form.name: form
     for form in (
@@ -67,6 +71,30 @@ REPORT_FORMATS = {
         ReportFormat(
             "dcat", "dcat.jsonld", "application/ld+json", "renderers.dcat", _DCAT_MARKS, False
         ),
+        ReportFormat(
+            "xlsx",
+            "tables.xlsx",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            "renderers.tables_workbook",
+            _WORKBOOK_MARKS,
+            by_default=False,
+            extra=True,
+            of_tables=True,
+        ),
+        ReportFormat(
+            "long",
+            "all-figures.csv",
+            "text/csv",
+            "renderers.long_table",
+            _LONG_MARKS,
+            by_default=False,
+            of_tables=True,
+        ),
     )
 }
 DEFAULT_REPORT_FORMATS = tuple(form.name for form in REPORT_FORMATS.values() if form.by_default)
+
+
+def list_stated_formats() -> tuple[str, ...]:
+    """List the formats that ``[report] formats`` may name."""
+    return tuple(form.name for form in REPORT_FORMATS.values() if not form.of_tables)

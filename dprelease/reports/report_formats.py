@@ -1,6 +1,7 @@
 """Render a report in the formats of ``dprelease.report_format``.
 
-Each format has one module with ``render(document, facts)``, which returns a text or bytes. The
+Each format has one module with ``render(document, facts)``, which returns a text or bytes; one that
+has the figures alone has ``render_tables(facts, tables)`` instead. The
 same document and facts must give the same bytes: a report is rendered again from its files. The
 module may have ``prepare()``, which does beforehand what takes long, and raises Failure (exit code
 2) if the packages of an extra are missing. ``require`` calls it before the budget is charged.
@@ -58,7 +59,7 @@ def render_report(
     """Render a report in formats, by file; ``tables`` are the published ones by file name."""
     from dprelease.reports.contents import build_report_document
 
-    return _render(build_report_document(facts, tables), facts, names)
+    return _render(build_report_document(facts, tables), facts, tables, names)
 
 
 def render_with_charts(
@@ -85,7 +86,7 @@ def render_with_charts(
     from dprelease.reports.sections.overview_section import LABEL_FILE, build_facts_label
 
     document = build_report_document(facts, tables)
-    files = _render(document, facts, names)
+    files = _render(document, facts, tables, names)
     if "html" in names and not facts.rehearsal:
         files[LABEL_FILE] = render_label(build_facts_label(facts)).encode()
     for chart in iter_charts(document) if "html" in names else ():
@@ -98,13 +99,21 @@ def render_with_charts(
     return files
 
 
-def _render(document: Document, facts: ReportFacts, names: Iterable[str]) -> dict[str, bytes]:
-    files = {
-        name_report_file(name): _import_renderer(name).render(document, facts) for name in names
-    }
-    return {
-        file: text if isinstance(text, bytes) else text.encode() for file, text in files.items()
-    }
+def _render(
+    document: Document,
+    facts: ReportFacts,
+    tables: Mapping[str, OutputTable],
+    names: Iterable[str],
+) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for name in names:
+        renderer = _import_renderer(name)
+        of_tables = REPORT_FORMATS[name].of_tables
+        text = (
+            renderer.render_tables(facts, tables) if of_tables else renderer.render(document, facts)
+        )
+        files[name_report_file(name)] = text if isinstance(text, bytes) else text.encode()
+    return files
 
 
 def require(names: Iterable[str]) -> None:

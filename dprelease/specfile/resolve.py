@@ -27,7 +27,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.model.periods import is_nearly_a_date
-from dprelease.report_format import DEFAULT_REPORT_FORMATS, REPORT_FORMATS
+from dprelease.report_format import DEFAULT_REPORT_FORMATS, list_stated_formats
 from dprelease.specfile.checks.columns.column import (
     DeclaredColumn,
     check_declared,
@@ -102,7 +102,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     perturbs = _resolve_perturbs(context, queries, source)
     ledger = _resolve_ledger(parts, data, base, period)
     output = _resolve_output(parts.output, base, period)
-    formats = _resolve_formats(parts.report)
+    formats = (*_resolve_formats(parts.report), *_list_table_forms(parts))
     review = _review(parts)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
@@ -305,7 +305,8 @@ def _resolve_output(part: Part[OutputSection], base: str, period: str | None) ->
         return None
     path = fill_period(model.path, period)
     interval = model.interval or Fraction(95, 100)
-    return Output(make_absolute(base, path), model.format, interval, os.path.normpath(path))
+    form = "csv" if model.format == "xlsx" else model.format
+    return Output(make_absolute(base, path), form, interval, os.path.normpath(path))
 
 
 def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
@@ -313,10 +314,10 @@ def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
     if formats is None:
         return DEFAULT_REPORT_FORMATS
     for number, name in enumerate(formats):
-        if name not in REPORT_FORMATS:
+        if name not in list_stated_formats():
             message, hint = (
                 f"{show(name)} is not a valid report format",
-                f"use {join_quoted(REPORT_FORMATS)}",
+                f"use {join_quoted(list_stated_formats())}",
             )
             part.complain("E105", message, "formats", number, hint=hint)
         elif name in formats[:number]:
@@ -324,6 +325,20 @@ def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
                 "E105", f"{show(name)} is named twice", "formats", number, hint="keep one"
             )
     return formats
+
+
+def _list_table_forms(parts: Parts) -> tuple[str, ...]:
+    """List the formats of tables that are rendered like a report, beside the files of tables."""
+    part = parts.output
+    asked = {"format": part.model.format == "xlsx", "layout": part.model.layout == "long"}
+    if parts.perturbs:
+        for key in (key for key, is_asked in asked.items() if is_asked):
+            message = f"`{key}` arranges statistics, and a [[perturb]] table has records"
+            hint = "leave it out: the file of a record-level table is a long table as it is"
+            part.complain("E111", message, key, hint=hint)
+    return tuple(
+        name for name, is_asked in zip(("xlsx", "long"), asked.values(), strict=True) if is_asked
+    )
 
 
 def _review(parts: Parts) -> Review:

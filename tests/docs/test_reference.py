@@ -120,6 +120,13 @@ def test_every_format_of_reports_is_told():
     assert [row[:3] for row in told] == [
         [f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`"]
         for name, form in REPORT_FORMATS.items()
+        if not form.of_tables
+    ]
+    told = rows(page("reference/output.md").text, "\n## A workbook and a long table\n")
+    assert [row[1:3] for row in told] == [
+        [f"`{form.file}`", f"`{form.media_type}`"]
+        for form in REPORT_FORMATS.values()
+        if form.of_tables
     ]
 
 

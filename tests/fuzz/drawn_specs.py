@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from dprelease.local.perturb_section import PerturbSection
-from dprelease.report_format import REPORT_FORMATS
+from dprelease.report_format import list_stated_formats
 from dprelease.specfile.keys.section_reader import Key
 from dprelease.specfile.schema.sections import (
     ColumnSection,
@@ -326,11 +326,13 @@ class Draw:
 
     def publishing(self, spec: Spec) -> None:
         spec["output"]["format"] = self.one(("csv", "csv", "parquet"))
+        if "perturb" not in spec and self.often(0.3):
+            spec["output"] |= self.one(({"format": "xlsx"}, {"layout": "long"}, {"layout": "wide"}))
         if self.often(0.2):
             spec["output"]["interval"] = self.one((Decimal("0.5"), Decimal("0.9"), Decimal("0.99")))
         if self.often(0.2):
             spec["output"]["titles"] = {"overall": self.one(TEXTS)}
-        formats = [name for name in REPORT_FORMATS if name != "pdf"]
+        formats = [name for name in list_stated_formats() if name != "pdf"]
         spec["report"] = {"formats": ["json", *self.some([f for f in formats if f != "json"], 9)]}
         if self.often(0.4):
             spec["report"]["language"] = self.one(("en", "de", "fr"))

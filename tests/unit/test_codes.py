@@ -53,6 +53,7 @@ RANGES = {
         "reports.previous",
         "release.published",
         "reports.renderers.pdf_page",
+        "reports.renderers.tables_workbook",
         "cli.report_command",
         "local",
     ),

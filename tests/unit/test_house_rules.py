@@ -188,7 +188,10 @@ def test_nothing_is_left_to_do() -> None:
 
 # What is reached otherwise than by its name in the product's code.
 REACHED_OTHERWISE = {
-    *(f"reports.{form.module}.render" for form in REPORT_FORMATS.values()),
+    *(
+        f"reports.{form.module}.{'render_tables' if form.of_tables else 'render'}"
+        for form in REPORT_FORMATS.values()
+    ),
     *(
         f"ledger.{kind}.{name}"  # of a DatabaseKind
         for kind in ("connection", "server")
@@ -196,6 +199,7 @@ REACHED_OTHERWISE = {
     ),
     "reports.renderers.html_page.prepare",
     "reports.renderers.pdf_page.prepare",
+    "reports.renderers.tables_workbook.prepare",
     "language._InLanguage.format_field",  # of Formatter
     "files.packed._Unpacked.readable",  # io.BufferedReader's
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",

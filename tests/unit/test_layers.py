@@ -284,6 +284,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.mechanisms.mechanism_registry",
         "dprelease.output.csv_table",  # how a file names what a chart reads
+        "dprelease.output.key_types",  # a workbook has numbers and dates as such
         "dprelease.statistics.shared.statistic",
         "dprelease.statistics.statistic_registry",
         "dprelease.statistics.read_release",

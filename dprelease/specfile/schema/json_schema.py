@@ -15,7 +15,7 @@ from typing import Any
 from dprelease.local import perturb_section
 from dprelease.local.perturb_section import PerturbSection
 from dprelease.model.source_registry import SOURCES
-from dprelease.report_format import REPORT_FORMATS
+from dprelease.report_format import list_stated_formats
 from dprelease.specfile.keys import fields, number_texts
 from dprelease.specfile.keys.section_reader import Choice, Key, Section
 from dprelease.specfile.schema import query_tables, review, sections
@@ -242,7 +242,7 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (sections.ColumnSection, "bins"): {"minItems": 2},
     (sections.QuerySection, "bins"): {"minItems": 2},
     (sections.ReportSection, "formats"): {
-        "items": {"enum": list(REPORT_FORMATS)},
+        "items": {"enum": list(list_stated_formats())},
         "uniqueItems": True,
     },
 }

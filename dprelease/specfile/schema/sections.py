@@ -57,7 +57,8 @@ from dprelease.statistics.statistic_registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Decimal = Literal[".", ","]
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx"]
+Layout = Literal["wide", "long"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
@@ -410,7 +411,15 @@ class OutputSection(Section, header="[output]"):
         "for the first release of this name and period, 2 for the next",
         remedy="name a directory for the tables and the report, relative to the spec",
     )
-    format = Choice[Format](Format, "csv", "format of the tables")
+    format = Choice[Format](
+        Format,
+        "csv",
+        "format of the tables; `xlsx`: CSV files, and beside them one workbook of all tables "
+        "(needs the extra `dprelease[xlsx]`)",
+    )
+    layout = Choice[Layout](
+        Layout, "wide", "`long`: beside the tables, one CSV file with a line for each figure"
+    )
     interval = Key(read_interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
     titles = Key(
         read_labels,
