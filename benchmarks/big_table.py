@@ -1,7 +1,9 @@
 """A large made-up table of sales, as CSV or Parquet, and the spec that releases it.
 
-About 50 bytes a row: a skewed user, one of 50 regions, one of 400 categories, a day, an amount
-with two decimals. DuckDB streams it to the file.
+About 65 bytes a row: a skewed user, one of 50 regions, one of 400 categories, a note, a day, an
+amount with two decimals. Six notes of ten are empty, one holds doubled quotes. Of CSV there are two
+forms: with quotes only where they are needed, and as many programs export it, with quotes around
+every text. DuckDB streams the table to the file.
 
 Run: python benchmarks/big_table.py FOLDER [ROWS]
 """
@@ -21,6 +23,7 @@ COLUMNS = {
     "user_id": "VARCHAR",
     "region": "VARCHAR",
     "category": "VARCHAR",
+    "note": "VARCHAR",
     "day": "DATE",
     "amount": "DOUBLE",
 }
@@ -31,6 +34,9 @@ SELECT
     AS user_id,
   'region_' || lpad((hash(i, 2) % {regions})::VARCHAR, 2, '0') AS region,
   'category_' || lpad((hash(i, 3) % {categories})::VARCHAR, 4, '0') AS category,
+  CASE WHEN hash(i, 7) % 10 < 6 THEN NULL
+       WHEN hash(i, 7) % 10 < 9 THEN 'sold in the shop, as usual'
+       ELSE 'the "new" size, XL' END AS note,
   DATE '2025-01-01' + (hash(i, 4) % 365)::INTEGER AS day,
   (-40 * ln(u(i, 5) * u(i, 6)))::DECIMAL(9, 2){cast} AS amount
 FROM range({first}, {last}) AS numbers(i)
@@ -85,14 +91,15 @@ path = "out"
 
 FORMS = {
     "csv": "HEADER",
+    "quoted.csv": "HEADER, FORCE_QUOTE (user_id, region, category, note)",
     "csv.gz": "HEADER, COMPRESSION gzip",
     "parquet": "FORMAT parquet, COMPRESSION zstd",
 }
 
 
 def write_table(folder: Path, suffix: str, rows: int) -> Path:
-    """Write the table as ``big-ROWS`` with such a suffix, unless it is there."""
-    target = folder / f"big-{rows}.{suffix}"
+    """Write the table as ``sales-ROWS`` with such a suffix, unless it is there."""
+    target = folder / f"sales-{rows}.{suffix}"
     if target.exists():
         return target
     draft = folder / f"draft-{rows}.{suffix}"
@@ -123,5 +130,5 @@ def write_spec(folder: Path, table: Path) -> Path:
 
 
 if __name__ == "__main__":
-    for kind in ("csv", "parquet"):
+    for kind in ("csv", "quoted.csv", "parquet"):
         print(write_table(Path(sys.argv[1]), kind, int(sys.argv[2]) if sys.argv[2:] else ROWS))

@@ -12,7 +12,7 @@ not check what it unpacks; the scan compares it with the checksums of the file.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, PACKED_LINES, is_of_class
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHUNK = 1 << 19
-_FEED, _RETURN = b"\n\r"
+SEAM = 2  # bytes before a quote that are looked at
+_FEED, _RETURN, _TAB = b"\n\r\t"
 
 
 class LineScan(threading.Thread):
@@ -51,13 +52,7 @@ class LineScan(threading.Thread):
         self._layout = layout
         self._quote = dialect.quote.encode()
         self._header = dialect.header
-        # The two readers differ in what they keep or join of blanks beside quotes.
-        blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
-        self._odd = [
-            before + after + self._quote for before in (*blanks, self._quote) for after in blanks
-        ]
-        if b"\t" in blanks:
-            self._odd.append(b"\t" + self._quote)
+        self._blanks = [ord(blank) for blank in (" ", "\t") if blank != dialect.delimiter]
         self._on_doubt = on_doubt
         self._stopped = False
         self.refuted = False  # whether the scan itself has ruled the fast reader out
@@ -92,51 +87,86 @@ class LineScan(threading.Thread):
 
         feeds = returns = pairs = 0
         begun = 0  # bytes of the line that the chunk before left open
-        before = b"\n"  # the end of the chunk before, where a pattern may have begun
-        buffer = bytearray(CHUNK)
+        buffer = bytearray(SEAM + CHUNK)  # the end of the chunk before, and a chunk
+        buffer[:SEAM] = b"\n" * SEAM
+        look = _QuoteLook(buffer, self._quote, self._blanks)
+        chunk = memoryview(buffer)[SEAM:]
         content = np.frombuffer(buffer, np.uint8)
-        at_feed, at_other = np.empty((2, CHUNK), np.bool_)
+        at_feed, at_return = np.empty((2, len(buffer)), np.bool_)
         is_packed = bool(find_packing(path))
         count = self._share.exclude
         with open_unpacked(path, count) if is_packed else open(path, "rb", buffering=0) as stream:
-            while size := stream.readinto(buffer):
+            while size := stream.readinto(chunk):
+                end = SEAM + size
                 if not is_packed:
                     count(size)
-                begun = self._count_open_bytes(buffer, size, begun)
-                start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
-                self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
+                begun = self._count_open_bytes(buffer, end, begun)
+                start = SEAM
+                if self._header and not feeds:
+                    start = max(SEAM, buffer.find(b"\n", SEAM, end) + 1)
+                if self._quote and buffer.find(self._quote, start, end) >= 0:
+                    look.check(start, end)
                 np.equal(content, _FEED, out=at_feed)
-                feeds += int(np.count_nonzero(at_feed[:size]))
-                pairs += before.endswith(b"\r") and buffer.startswith(b"\n")
-                if buffer.find(b"\r", 0, size) >= 0:
-                    np.equal(content, _RETURN, out=at_other)
-                    returns += int(np.count_nonzero(at_other[:size]))
-                    np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
-                    pairs += int(np.count_nonzero(at_other[: size - 1]))
-                before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
-        unended = not before.endswith(b"\n")
+                feeds += int(np.count_nonzero(at_feed[SEAM:end]))
+                if buffer.find(b"\r", SEAM - 1, end) >= 0:
+                    np.equal(content, _RETURN, out=at_return)
+                    returns += int(np.count_nonzero(at_return[SEAM:end]))
+                    followed = at_return[SEAM - 1 : end - 1]
+                    np.logical_and(followed, at_feed[SEAM:end], out=followed)
+                    pairs += int(np.count_nonzero(followed))
+                buffer[:SEAM] = buffer[size:end]
+        unended = buffer[SEAM - 1] != _FEED
         if (returns and not returns == feeds == pairs) or (unended and self._layout.must_end):
             raise _DoubtError
         records = feeds + unended - self._header
         return records, bool(returns) if feeds else None
 
-    def _count_open_bytes(self, buffer: bytearray, size: int, begun: int) -> int:
+    def _count_open_bytes(self, buffer: bytearray, end: int, begun: int) -> int:
         """Count the bytes of the line that the chunk leaves open.
 
         Raises _DoubtError if a line is too long, for a NUL byte, or once the scan is stopped.
         """
-        if self._stopped or buffer.find(b"\0", 0, size) >= 0:
+        if self._stopped or buffer.find(b"\0", SEAM, end) >= 0:
             raise _DoubtError
-        feed = buffer.find(b"\n", 0, size)
-        if begun + (size if feed < 0 else feed) > LINE_LIMIT:
+        feed = buffer.find(b"\n", SEAM, end)
+        if begun + (end if feed < 0 else feed) - SEAM > LINE_LIMIT:
             raise _DoubtError
-        return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
+        return begun + end - SEAM if feed < 0 else end - 1 - buffer.rfind(b"\n", SEAM, end)
 
-    def _look_at_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
-        """Raise _DoubtError for blanks beside quotes at the seam of two chunks or in the second."""
-        if not self._quote or buffer.find(self._quote, start, size) < 0:
+
+class _QuoteLook:
+    """A look for the blanks beside quotes of which the two readers keep or join different ones.
+
+    These are a quote after a tab, and one after a blank that has a blank or a quote before it. All
+    places of a chunk are compared at once, in arrays that are made once for a file.
+    """
+
+    def __init__(self, buffer: bytearray, quote: bytes, blanks: Sequence[int]) -> None:
+        import numpy as np
+
+        self._buffer = buffer
+        self._content = np.frombuffer(buffer, np.uint8)
+        self._quote, self._blanks = ord(quote or b"\0"), blanks
+        self._arrays = np.empty((3, len(buffer)), np.bool_)
+
+    def check(self, start: int, end: int) -> None:
+        """Raise _DoubtError if such a quote is there; what is before ``start`` belongs to it."""
+        import numpy as np
+
+        at_quote, at_blank, at_other = self._arrays
+        np.equal(self._content, self._quote, out=at_quote)
+        np.equal(self._content, self._blanks[0], out=at_blank)
+        for blank in self._blanks[1:]:
+            if self._buffer.find(blank, start - SEAM, end) >= 0:
+                np.equal(self._content, blank, out=at_other)
+                np.logical_or(at_blank, at_other, out=at_blank)
+        found = at_other[start:end]
+        np.logical_and(at_quote[start:end], at_blank[start - 1 : end - 1], out=found)
+        if not found.any():
             return
-        if any(odd in seam or buffer.find(odd, start, size) >= 0 for odd in self._odd):
+        places = np.flatnonzero(found) + start
+        follows = at_quote[places - 2] | at_blank[places - 2]
+        if follows.any() or (self._content[places - 1] == _TAB).any():
             raise _DoubtError
 
 
