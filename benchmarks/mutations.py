@@ -73,6 +73,7 @@ MUTANTS = [
     Mutant("return min(2 * self.groups, self.cells) if self.replaced else self.groups", "return self.groups", "certify: adjacency factor of touched cells", PLANNING),
     Mutant("rows, groups, per_cell = bounding.rows, bounding.groups, bounding.per_group", "rows, groups, per_cell = 1, bounding.groups, bounding.per_group", "certify: rows of a unit", PLANNING),
     Mutant("return all(group.total for group in groups) and query.where is None", "return all(group.total for group in groups)", "certify: a filtered count changes under replace-one", PLANNING),
+    Mutant("if {measure.kind for measure in step.measures} == {MeasureKind.UNITS}:", "if all(measure.kind is MeasureKind.UNITS for measure in step.measures):", "certify: the rows of a unit in a step without measures", "unit/kernel/core/test_certify_changes.py"),
     Mutant("effects |= {(Fraction(0),) * len(step.transform)}", "pass", "certify: a row that is in no cell", PLANNING),
     Mutant('lambda it: _compute_allowed_delta(it.step.query) >= _read_own_delta(it.step),', 'lambda it: True,', "certify: delta of the threshold within the spec's", PLANNING),
     Mutant('Rule("keys are selected by a count of units", _is_counting_units),', 'Rule("keys are selected by a count of units", lambda it: True),', "certify: keys are selected by a count of units", PLANNING),

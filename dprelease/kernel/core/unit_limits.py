@@ -73,7 +73,7 @@ def derive_limits(step: Step, privacy: Privacy) -> Limits:
     if query.axis is not None:
         labels = len(query.axis.labels)
         groups, cells = groups * min(coarse.per_cell, labels), cells * labels
-    if all(measure.kind is MeasureKind.UNITS for measure in step.measures):
+    if {measure.kind for measure in step.measures} == {MeasureKind.UNITS}:
         groups = min(groups, coarse.rows)
         return _lower_limits(groups, groups, 1, cells, coarse)
     return _lower_limits(coarse.rows, groups, coarse.per_cell, cells, coarse)

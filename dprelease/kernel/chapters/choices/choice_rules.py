@@ -170,7 +170,7 @@ def bound_score_span(step: Step, privacy: Privacy) -> int:
     else:
         effects = [Fraction(0), *(effect for (effect,) in find_corners(step))]
         most = int(max(effects) - min(effects))
-        if all(measure.kind is MeasureKind.UNITS for measure in step.measures):
+        if {part.kind for part in step.measures} == {MeasureKind.UNITS}:
             number = limits.groups
     return number * most * (2 if limits.replaced else 1)
 

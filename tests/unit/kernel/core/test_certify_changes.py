@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
-from dprelease.kernel.core.unit_limits import derive_coarse_limits
+from dprelease.kernel.core.unit_limits import derive_coarse_limits, derive_limits
 from dprelease.kernel.core.worst_change import Worst
 from dprelease.model import (
     Adjacency,
@@ -374,6 +374,13 @@ def test_what_makes_a_row_certain() -> None:
         (Query("q", "any", "t", (Group("g", ColumnType.STRING, (), private=True),)), row),
     ]:
         assert not derive_coarse_limits(asked, setting).certain
+
+
+@pytest.mark.parametrize("kinds", [[], [MeasureKind.UNITS, MeasureKind.RECORDS]])
+def test_only_what_counts_units_alone_has_a_unit_once_in_a_cell(kinds: list[MeasureKind]) -> None:
+    made = step([Measure(kind) for kind in kinds], ((1,) * len(kinds),), query(3))
+    limits = derive_limits(made, privacy((6, 2, 5), False))
+    assert (limits.rows, limits.groups, limits.per_cell) == (6, 2, 5)
 
 
 def test_private_keys_are_as_many_as_units_can_reach() -> None:
