@@ -28,6 +28,12 @@ def _draw_quantiles(
     return choose_quantiles(step, measures, cells, entropy)
 
 
+def _count_points(step: Step, measures: Sequence[Integers], cells: Sequence[int]) -> Integers:
+    from dprelease.kernel.chapters.strategies.mixed_cells import count_points
+
+    return count_points(step, measures, cells)
+
+
 def _draw_together(rows: Sequence[Integers], step: Step, entropy: Entropy) -> Values:
     from dprelease.kernel.chapters.together.cube_draws import add_joint_noise
 
@@ -49,7 +55,13 @@ def _release_private_keys(
 
 
 CHAPTERS = Drawing(
-    sample, _draw_choices, _draw_quantiles, _draw_together, _mix_cells, _release_private_keys
+    sample,
+    _draw_choices,
+    _draw_quantiles,
+    _count_points,
+    _draw_together,
+    _mix_cells,
+    _release_private_keys,
 )
 
 

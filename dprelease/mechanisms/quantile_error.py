@@ -108,17 +108,36 @@ def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
         whole = 1 if step.index not in ends else largest
         selection = _build_selection(step, ends, upper - lower + 1, whole)
         return whole * bound_single(selection, least_excess, alpha)
-    shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
-    for step in reversed(needed):
-        share = shares[step.index]
-        for end, part in ((step.lower, 1 - step.target), (step.upper, step.target)):
-            shares[end] = shares.get(end, Fraction(0)) + share * part
+    shares = _compute_shares(needed, index + 1)
     parts = [
         (shares[step.index], _build_selection(step, ends, upper - lower + 1, largest))
         for step in needed
     ]
     return largest * ceil(
         bound_several(parts, alpha) + sum(shares[step.index] for step in needed[:-1])
+    )
+
+
+def _compute_shares(needed: Sequence[QuantileStep], index: int) -> dict[int, Fraction]:
+    """Compute the share of each selection's error in that of a quantile."""
+    shares = {index: Fraction(1)}
+    for step in reversed(needed):
+        share = shares[step.index]
+        for end, part in ((step.lower, 1 - step.target), (step.upper, step.target)):
+            shares[end] = shares.get(end, Fraction(0)) + share * part
+    return shares
+
+
+def compute_share_variance(scheme: QuantileScheme, index: int) -> Fraction:
+    """Compute the variance of a quantile's rank error, from 0, where no two records share a value.
+
+    Each selection then errs by a Laplace draw of its rate, as if ranks were numbers.
+    """
+    needed = _list_ancestry({step.index: step for step in scheme.steps}, index + 1)
+    shares = _compute_shares(needed, index + 1)
+    return sum(
+        (2 * (shares[step.index] / (step.rate * step.target.denominator)) ** 2 for step in needed),
+        Fraction(0),
     )
 
 

@@ -60,7 +60,8 @@ class Step(Struct, frozen=True):
     are the cells of all other steps of the table, whatever their form;
     see ``kernel.chapters.private_keys.shown_keys``.
     With ``axes``, one for each group of the query and one for its axis, the cells are mixed along
-    each of them before noise is added; without, every cell is released as it is.
+    each before noise is added; else they are released as they are. With ``points``, in place of
+    measures, the records of each value of their grid are counted, along the last axis.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
     ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
     QUANTILES: for each cell and quantile a grid integer, by ``scheme``.
@@ -76,19 +77,23 @@ class Step(Struct, frozen=True):
     form: Form = Form.NUMBERS
     threshold: int | None = None
     scheme: QuantileScheme | None = None
-    points: Quantity | None = None  # of QUANTILES: what is put in order
+    points: Quantity | None = None  # of QUANTILES and of counts by value: what is put in order
     axes: tuple[AxisMatrix, ...] = ()
     survey_weight: Quantity | None = None  # of QUANTILES: how much of it each record is
 
     @property
     def draws(self) -> int:
         """Number of draws of noise for each released integer (NUMBERS, no private group)."""
-        axis = self.query.axis
-        groups = (*self.query.groups, *(() if axis is None else (axis,)))
-        labels = [len(group.labels) for group in groups]
-        if not self.axes:
-            return prod(labels)
-        return prod(map(AxisMatrix.count_outputs, self.axes, labels))
+        outputs = map(AxisMatrix.count_outputs, self.axes, self.sizes)
+        return prod(outputs if self.axes else self.sizes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of labels of the groups, and of the axis or of the values of points (NUMBERS)."""
+        sizes = [len(group.labels) for group in self.query.groups_and_axis]
+        if self.points is not None and self.form is Form.NUMBERS:
+            sizes.append(self.points.grid.width + 1)
+        return sizes
 
 
 class Reading(StrEnum):

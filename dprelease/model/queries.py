@@ -254,6 +254,11 @@ class Query(Struct, frozen=True):
         return self.name != self.column_name
 
     @property
+    def groups_and_axis(self) -> tuple[Group, ...]:
+        """Its groups, and its axis if it has one."""
+        return self.groups if self.axis is None else (*self.groups, self.axis)
+
+    @property
     def cells(self) -> int:
         """Number of cells of the cross product of the groups; 1 without groups.
 

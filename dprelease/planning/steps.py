@@ -160,6 +160,8 @@ _OTHER_VERSION = {
 def _switch_release(draft: Draft, released: Released) -> Draft:
     neighbours = draft.neighbours
     sizes = [len(group.labels) for group in draft.query.groups]
+    if released.points is not None:
+        sizes.append(released.points.grid.width + 1)
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     change = bound_mixed_change(neighbours.contribution, sizes, released.axes, replaced=replaced)
     demand = draft.demand

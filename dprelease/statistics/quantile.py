@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.model import Column, Form, Group, OutputColumn, Query, Sensitivity, Step
+from dprelease.model import (
+    AxisMatrix,
+    Column,
+    Form,
+    Group,
+    OutputColumn,
+    Query,
+    Sensitivity,
+    Step,
+)
 from dprelease.model.sentences import NumberText, Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import (
     count_decimals,
@@ -82,10 +91,13 @@ class Quantile(Statistic):
         yield from super().iter_hazards(step, interval)
         name = step.query.name
         if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
+            is_counted = step.form is Form.NUMBERS
             yield Hazard(
                 5,
                 Sentence("statistics.quantile.coarse_grid.title"),
-                Sentence("statistics.quantile.coarse_grid.note"),
+                Sentence("statistics.quantile.coarse_grid.counted")
+                if is_counted
+                else Sentence("statistics.quantile.coarse_grid.note"),
                 name,
             )
         if (needed := self.find_meaningful_count(step, interval)) is not None:
@@ -95,6 +107,12 @@ class Quantile(Statistic):
                 Sentence("statistics.quantile.ends.note"),
                 sentence("statistics.quantile.ends.name", name=name, needed=needed),
             )
+
+    def explain_step(self, step: Step) -> Text:
+        """Explain how quantiles are read from a tree of counts, if they are."""
+        if step.form is not Form.NUMBERS:
+            return super().explain_step(step)
+        return sentence("statistics.quantile.from_tree", values=step.sizes[-1])
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """List the columns of each quantile."""
@@ -107,6 +125,25 @@ class Quantile(Statistic):
         return Released(
             (), ((),) * several, units, Form.QUANTILES, column_quantity, survey_weight=weight
         )
+
+    def define_alternatives(self, query: Query) -> tuple[Released, ...]:
+        """Define a tree of counts of all values, for many quantiles."""
+        # Imported here for start-up: to load a spec needs no mechanism.
+        from dprelease.statistics.shared.tree_quantiles import define_tree
+
+        tree = define_tree(query, build_quantity(query.column))
+        return () if tree is None else (tree,)
+
+    def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
+        """Compute the mean variance of ranks, so that a tree can be compared with selections."""
+        from dprelease.statistics.shared import tree_quantiles
+
+        if axes:
+            values = build_quantity(query.column).grid.width + 1
+            return tree_quantiles.compute_tree_spread(query, values, axes[-1])
+        if not self.define_alternatives(query):
+            return super().spread(query, axes)
+        return tree_quantiles.compute_selected_spread(query.quantiles)
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the number of one unit's rows in all cells together (``l1``)."""
@@ -130,6 +167,10 @@ class Quantile(Statistic):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish each quantile and its rank error."""
         published: list[OutputColumn] = []
+        if step.form is Form.NUMBERS:
+            from dprelease.statistics.shared.tree_quantiles import find_quantiles
+
+            noisy = find_quantiles(step, noisy[0])
         for at, ending in enumerate(list_endings(step.query)):
             published.extend(self._build_columns(step, noisy[at], interval, at, ending))
         return published
@@ -137,13 +178,14 @@ class Quantile(Statistic):
     def _build_columns(
         self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str
     ) -> list[OutputColumn]:
-        query, unit = step.query, step.unit[at]
+        query, unit = step.query, build_quantity(step.query.column).grid.step
         name, places, cells = query.name + ending, count_decimals(unit), len(integers)
         factor = to_fixed_point(unit, places)
         kind = "number" if places else "integer"
         q, ranks = query.quantiles[at], _bound_ranks(step, interval, at)
         of_ranks = count_decimals(weight_step(query))
         subject, of_error = self.what, OF_RANKS
+        is_plain = len(query.quantiles) == 1 or step.form is Form.NUMBERS
         if query.survey_weight is not None:
             subject, of_error = self.what_weighted, OF_WEIGHT
         claim = sentence(
@@ -165,7 +207,7 @@ class Quantile(Statistic):
                 f"{name}_rank_moe",
                 "number" if of_ranks else "integer",
                 [to_fixed_point(ranks, of_ranks)] * cells,
-                claim if len(query.quantiles) == 1 else sentence(OF_SEVERAL, claim=claim),
+                claim if is_plain else sentence(OF_SEVERAL, claim=claim),
                 of_ranks,
                 query.name,
             ),
@@ -212,9 +254,12 @@ def _bound_ranks(step: Step, interval: Fraction, at: int) -> Fraction:
     """Bound the rank error of a quantile; a weighted record takes as many ranks as its weight."""
     # Imported here for start-up: to load a spec needs no mechanism.
     from dprelease.mechanisms.quantile_error import rank_halfwidth
+    from dprelease.statistics.shared.tree_quantiles import bound_ranks, get_reader
 
+    if (reader := get_reader(step)) is not None:
+        return Fraction(bound_ranks(reader, step.noise, step.query.quantiles[at], 1 - interval))
     if step.scheme is None:
-        raise ValueError("quantiles are searched by a scheme")
+        raise ValueError("quantiles are searched by a scheme, or read from a tree")
     grid, points = build_quantity(step.query.column).grid, step.query.points
     lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
     row_weight = find_largest_weight(step.query)

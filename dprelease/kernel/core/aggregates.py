@@ -52,6 +52,7 @@ class Drawing(Struct, frozen=True):
         sample: Independent draws of a noise, so many of them.
         choices: From a step, its scores cell by cell and how many a cell has to candidates.
         quantiles: From a step, its measures and the cells' numbers in the answer to grid integers.
+        points: From a step, its measures and the cells' numbers to counts by value.
         together: The released integers of a step, with noise that is drawn together for each cell.
         mixed: One released integer of every cell, mixed along the step's axes of these sizes.
         private_keys: A whole job on a table whose keys are private.
@@ -60,6 +61,7 @@ class Drawing(Struct, frozen=True):
     sample: Callable[[Noise, int, Entropy], npt.NDArray[Any]] = draw_each
     choices: Callable[[Step, Integers, int, Entropy], Values] = _refuse
     quantiles: Callable[[Step, Sequence[Integers], Sequence[int], Entropy], Values] = _refuse
+    points: Callable[[Step, Sequence[Integers], Sequence[int]], Integers] = _refuse
     together: Callable[[Sequence[Integers], Step, Entropy], Values] = _refuse
     mixed: Callable[[Integers, list[int], Step], Integers] = _refuse
     private_keys: Callable[[ExactTable, Job, Entropy, Keys], Drawn] = _refuse
@@ -127,7 +129,9 @@ def release_cells(
         return drawing.quantiles(step, measures, cells, entropy)
     axis, candidates = step.query.axis, step.query.candidates
     width = len(axis.labels) if axis is not None else 1
-    if candidates is None:
+    if step.points is not None:
+        rows, width = [drawing.points(step, measures, cells)], step.sizes[-1]
+    elif candidates is None:
         rows = [combine_measures(row, measures) for row in step.transform]
     else:
         rows, width = list(measures), len(candidates.texts)
@@ -137,9 +141,7 @@ def release_cells(
         (scores,) = rows
         return drawing.choices(step, scores, width, entropy)
     if step.axes:
-        groups = step.query.groups if axis is None else (*step.query.groups, axis)
-        sizes = [len(group.labels) for group in groups]
-        rows = [drawing.mixed(row, sizes, step) for row in rows]
+        rows = [drawing.mixed(row, step.sizes, step) for row in rows]
     if step.noise.family is NoiseFamily.CUBE:
         return drawing.together(rows, step, entropy)
     return tuple(add_noise(row, step, entropy, drawing) for row in rows)

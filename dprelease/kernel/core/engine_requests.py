@@ -20,11 +20,9 @@ from dprelease.model import (
     Clip,
     ColumnType,
     Expression,
-    Form,
     Group,
     InputColumn,
     Measure,
-    Query,
     RecordRequest,
     RecordStep,
     Release,
@@ -68,8 +66,8 @@ def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[J
     by_rows: dict[_Rows, list[Step]] = {}
     for step in ordered:
         query = step.query
-        alone = step.form is Form.QUANTILES or query.candidates is not None
-        groups = joined.get(query.name, _list_groups(query))
+        alone = step.points is not None or query.candidates is not None
+        groups = joined.get(query.name, query.groups_and_axis)
         filtered = people or alone or query.numerator is not None or query.axis is not None
         rows = _Rows(
             query.table if query.private else None,
@@ -83,10 +81,6 @@ def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[J
     return [_build_job(release, rows, members, salt) for rows, members in by_rows.items()]
 
 
-def _list_groups(query: Query) -> tuple[Group, ...]:
-    return query.groups if query.axis is None else (*query.groups, query.axis)
-
-
 def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
     measures: dict[Measure, int] = {}
     positions: list[tuple[int, ...]] = []
@@ -95,7 +89,7 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
         # The rows have passed the common filter already.
         own = [replace(m, where=None) if m.where == rows.where else m for m in step.measures]
         positions.append(tuple(measures.setdefault(m, len(measures)) for m in own))
-        groups = _list_groups(step.query)
+        groups = step.query.groups_and_axis
         if groups == rows.groups:
             places.append(None)
         else:

@@ -77,7 +77,7 @@ def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
     for step in steps:
         plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
         filtered = step.query.numerator is not None and step.query.where is not None
-        if not plain or filtered or step.query.groups in distinct:
+        if not plain or filtered or step.points or step.query.groups in distinct:
             continue
         # Twenty groups of two labels each have three thousand times as many cells when completed.
         most = max(MOST_CELLS, _count_cells(step.query.groups) * 5 // 4)

@@ -56,7 +56,8 @@ def find_form_breaches(step: Step, name: str) -> Iterator[Breach]:
     if step.form is Form.CHOICE:
         yield from find_breaches(AXIS, step.query, name)
         yield from find_breaches(SCORED, step, name)
-    yield from find_breaches(MEASURES, step, name)
+    if step.points is None:
+        yield from find_breaches(MEASURES, step, name)
 
 
 # --- groups and grids ----------------------------------------------------------------------------
@@ -150,7 +151,7 @@ def _are_stairs(step: Step) -> bool:
 
 NO_SCHEME: Rules[Step] = (
     Rule("only quantiles have a scheme", lambda step: step.scheme is None),
-    Rule("only quantiles have points", lambda step: step.points is None),
+    Rule("only quantiles and mixed cells have points", lambda s: s.points is None or s.axes != ()),
 )
 NUMBERS: Rules[Step] = (
     Rule("noisy numbers have no candidates", lambda step: step.query.candidates is None),

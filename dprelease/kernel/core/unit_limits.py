@@ -105,8 +105,7 @@ def _lower_limits(rows: int, groups: int, per_cell: int, cells: int, other: Limi
 
 def is_counting_every_record(query: Query) -> bool:
     """Tell whether no record is outside all cells: no filter, and groups with a label for each."""
-    groups = query.groups if query.axis is None else (*query.groups, query.axis)
-    return all(group.total for group in groups) and query.where is None
+    return all(group.total for group in query.groups_and_axis) and query.where is None
 
 
 # --- effects of one row ---------------------------------------------------------------------------

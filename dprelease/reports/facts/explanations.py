@@ -199,7 +199,7 @@ def count_candidates(step: Step) -> int:
         return len(query.candidates.texts)
     if query.axis is not None:
         return len(query.axis.labels)
-    if step.points is not None:
+    if step.points is not None and step.form is Form.QUANTILES:
         return len(query.points) if query.points is not None else step.points.grid.width + 1
     return 0
 

@@ -129,7 +129,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         implied=query.implied,
         cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=count_candidates(step) or None,
-        form=str(step.form),
+        form=_name_form(step),
         shares=Shares(release=read.step, with_=tuple(partners)) if partners else None,
         mechanism=str(step.noise.family),
         epsilon=to_json_number(loss.epsilon),
@@ -216,6 +216,12 @@ def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterato
         yield say("queries.added_up", column=join_names([groups[i].column for i in read.merged]))
     if read.screened:
         yield say("queries.nulls_counted")
+
+
+def _name_form(step: Step) -> str:
+    """Name what the figures are: those that are known in ranks are quantiles, however released."""
+    in_ranks = get_statistic(step.query.statistic).in_ranks
+    return str(Form.QUANTILES if in_ranks else step.form)
 
 
 def _describe_part(part: Part | None) -> RatioPart | None:

@@ -158,6 +158,19 @@ def _count_node_weights(
         _count_node_weights(counts, tuple(below), parts, first, every - own)
 
 
+@lru_cache(maxsize=64)
+def _compute_all_moments(widths: Widths, labels: int) -> tuple[Moments, ...]:
+    """Compute the moments of the sums of the first 1, 2, ... of all labels."""
+    before, moments = 0, list[Moments]()
+    for start in range(0, labels, widths[-1]):
+        own = _compute_moments(widths, min(widths[-1], labels - start))
+        moments += [
+            Moments(before + variance, before + covariance) for variance, covariance in own[1:]
+        ]
+        before = moments[-1].variance
+    return tuple(moments)
+
+
 class TreeSums(Struct, frozen=True):
     """The reader of one block of rows: ``labels`` in order, equal in all other groups."""
 
@@ -223,16 +236,25 @@ class TreeSums(Struct, frozen=True):
         points = 1 << (16 if self.labels <= _FEW_LABELS else 14)
         return compute_combined_halfwidth(parts, alpha, points=points)
 
-    def _compute_all_moments(self) -> list[Moments]:
-        """Compute the moments of the sums of the first 1, 2, ... of all labels."""
-        before, moments = 0, list[Moments]()
-        for start in range(0, self.labels, self.widths[-1]):
-            own = _compute_moments(self.widths, min(self.widths[-1], self.labels - start))
-            moments += [
-                Moments(before + variance, before + covariance) for variance, covariance in own[1:]
-            ]
-            before = moments[-1].variance
-        return moments
+    def compute_balance_variance(self, number: int, q: Fraction) -> Fraction:
+        """Compute the variance of the first ``number`` labels' sum less q times that of all.
+
+        In units of that of one draw.
+        """
+        moments = (Moments(0, 0), *self._compute_all_moments())
+        variance, covariance = moments[number]
+        return (variance - 2 * q * covariance + q * q * moments[-1].variance) / _ONE
+
+    def find_most_unbalanced(self, q: Fraction) -> int:
+        """Find the number of first labels, none to all, with the largest such variance."""
+        a, b = q.numerator, q.denominator
+        moments = (Moments(0, 0), *self._compute_all_moments())
+        # The last term is that of all labels, whichever the first ones are.
+        parts = [b * variance - 2 * a * covariance for variance, covariance in moments]
+        return max(range(self.labels + 1), key=parts.__getitem__)
+
+    def _compute_all_moments(self) -> tuple[Moments, ...]:
+        return _compute_all_moments(self.widths, self.labels)
 
     def _count_weights(self, number: int, q: Fraction) -> Counter[Fraction]:
         """Count the weights of draws in the sum of ``number`` labels less q times that of all."""

@@ -15,7 +15,7 @@ from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
 from dprelease.kernel.core.certify import CertifiedPlan
 from dprelease.kernel.core.entropy import SystemEntropy
-from dprelease.model import AxisKind
+from dprelease.model import AxisKind, Form
 from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stages
 from dprelease.release.run import release_plan
@@ -137,6 +137,35 @@ def test_a_count_that_selected_keys_is_published_again(tmp_path: Path) -> None:
     assert [step.query.name for step in now.steps] == ["m"]
     again = run_again(release, before)
     assert again.plan.steps == before.plan.steps
+
+
+def test_quantiles_that_were_selected_are_published_again(tmp_path: Path) -> None:
+    """Version 0.2 selected long lists too."""
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0},
+        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        "columns": {"x": {"type": "integer", "lower": 0, "upper": 99}},
+        "query": [
+            {
+                "name": "p",
+                "statistic": "quantile",
+                "column": "x",
+                "q": [number / 25 for number in range(1, 25)],
+            }
+        ],
+        "output": {"path": str(tmp_path / "out")},
+    }
+    release = dprelease.load(spec)
+    before = plan_and_certify(release, as_version_02=True)
+    assert [step.form for step in before.plan.steps] == [Form.QUANTILES]
+    assert [step.form for step in plan_and_certify(release).plan.steps] == [Form.NUMBERS]
+    again = run_again(release, before)
+    assert again.plan.steps == before.plan.steps
+    assert not again.charged
 
 
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:

@@ -45,8 +45,9 @@ NAMES = ("mode", "top_k")
 ALONG_AXES = {
     "cumulative": (AxisKind.RUNNING, AxisKind.SCALED, AxisKind.TREE),
     "density": (AxisKind.BASIS,),
+    **dict.fromkeys(RANKS, (AxisKind.TREE,)),
 }
-OF_LAST_GROUPS = ("histogram", *ALONG_AXES)
+OF_LAST_GROUPS = ("histogram", "cumulative", "density")
 """Statistics whose last groups are their own columns."""
 FIXED = {
     "median": (Fraction(1, 2),), "min": (Fraction(1, 100),), "max": (Fraction(99, 100),)
@@ -206,6 +207,8 @@ def _iter_rank_contents(query: Query, step: Step) -> Iterator[Content]:
         count = len(query.quantiles)
         units = (quantity.grid.step,) * count
         yield Content(Form.QUANTILES, (), ((),) * count, units, quantity, weight)
+        # What else a step that counts values may have is for the chapter on strategies.
+        yield Content(Form.NUMBERS, (), ((),), (_ONE,), quantity)
 
 
 def _share(query: Query, step: Step) -> Iterator[Content]:
@@ -348,7 +351,7 @@ def _has_declared_columns(planned: tuple[Query, Release]) -> bool:
     parts = [part.column for part in (query.numerator, query.denominator) if part is not None]
     curve = [axis.column for axis in query.curve]
     columns = (query.column, query.survey_weight, *parts, *curve)
-    groups = query.groups if query.axis is None else (*query.groups, query.axis)
+    groups = query.groups_and_axis
     return all(column is None or declared.get(column.name) == column for column in columns) and all(
         group.column in declared and declared[group.column].type is group.type for group in groups
     )

@@ -1,4 +1,4 @@
-"""Cells mixed along axes by integer matrices, before noise is added.
+"""Cells mixed along axes by integer matrices, before noise is added, and counts by value.
 
 All of it is exact: Python integers in NumPy's arrays of objects, of any size.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dprelease.kernel.core.joined_tables import Cells, shape_cells
-from dprelease.model import AxisKind, AxisMatrix
+from dprelease.model import AxisKind, AxisMatrix, Step
 
 
 def mix_cells(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
@@ -24,6 +24,24 @@ def mix_cells(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMat
         front = np.moveaxis(cells, place, 0)
         cells = np.moveaxis(_apply_along(front, size, axis), 0, place)
     return [int(cell) for cell in cells.reshape(-1)]
+
+
+def count_points(step: Step, measures: Sequence[Sequence[int]], cells: Sequence[int]) -> list[int]:
+    """Count the records of each value of a grid in each cell; ``measures`` as for quantiles.
+
+    These are cells, points and counts. Raises ValueError for points beyond the grid.
+    """
+    if step.points is None:
+        raise ValueError("values are counted along a grid")
+    places, points, counts = measures
+    lower, width = step.points.grid.lower, step.sizes[-1]
+    positions = {cell: position for position, cell in enumerate(cells)}
+    found = [0] * (len(cells) * width)
+    for cell, point, records in zip(places, points, counts, strict=True):
+        if not 0 <= point - lower < width:
+            raise ValueError("a value lies within the bounds")
+        found[positions[int(cell)] * width + int(point) - lower] += int(records)
+    return found
 
 
 def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:

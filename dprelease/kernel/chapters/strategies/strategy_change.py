@@ -28,6 +28,10 @@ A record can also be in no cell on one side, unless all are in one for certain: 
 one column. With up to R rows a unit does R such changes one after the other: R times the L1 norm
 and R^2 times the squared L2 norm bound them.
 
+*Values.* With points, the last axis is that of the values of a grid. A record with a value is in
+one cell of it, as with labels; one without is in none. Limits of a unit's cells are of the groups
+alone.
+
 *Features.* The released integers fall into features: integers that share a filter or column, other
 than that of all rows, are of one. A row adds to the integers of a feature what its filters and its
 value say, a point of the convex hull of the feature's ``find_corners``, whatever it adds to the
@@ -120,12 +124,12 @@ class Norms(NamedTuple):
 def bound_mixed_norms(step: Step, privacy: Privacy) -> Norms:
     """Bound what neighbours can do to a count of records that is mixed along axes."""
     query = step.query
-    groups = query.groups if query.axis is None else (*query.groups, query.axis)
-    parts = [(axis, len(group.labels)) for axis, group in zip(step.axes, groups, strict=True)]
+    parts = list(zip(step.axes, step.sizes, strict=True))
     norms = [_bound_column(*part) for part in parts]
     change = Norms(prod(part.l1 for part in norms), prod(part.l2_squared for part in norms))
     if privacy.adjacency is Adjacency.REPLACE_ONE:
         certain = is_always_there(privacy) and is_counting_every_record(query)
+        certain = certain and (step.points is None or step.points.null_fill is not None)
         absent = Norms(0, 0) if certain else change
         change = _join_norms(absent, _bound_replacement(parts, change))
     rows = derive_limits(step, privacy).rows

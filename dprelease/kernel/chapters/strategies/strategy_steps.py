@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dprelease.kernel.core.chapters import is_of_strategy
 from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.step_forms import is_quantity
 from dprelease.model import (
     AxisKind,
     AxisMatrix,
@@ -194,9 +195,17 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
 # --- cells mixed along axes ----------------------------------------------------------------------
 
 
-def _list_axis_groups(step: Step) -> tuple[Group, ...]:
-    axis = step.query.axis
-    return step.query.groups if axis is None else (*step.query.groups, axis)
+def _is_counting_values(step: Step, points: Quantity) -> bool:
+    """Tell whether a step counts each value of a grid, and has nothing else to count."""
+    query = step.query
+    others = (*step.measures, query.axis, query.candidates, query.survey_weight, step.survey_weight)
+    return (
+        is_quantity(points)
+        and not any(other is not None for other in others)
+        and query.points is None
+        and (query.numerator, query.denominator) == (None, None)
+        and step.transform == ((),)
+    )
 
 
 def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
@@ -232,23 +241,30 @@ MIXED: Rules[Step] = (
     Rule(
         "a step that mixes cells along axes counts the records of each cell once",
         lambda step: (
-            step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
-            and step.transform == ((1,),)
+            step.points is not None
+            or (
+                step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+                and step.transform == ((1,),)
+            )
         ),
     ),
     Rule(
+        "records are counted by the values of a grid with bounds, without measures or an axis",
+        lambda step: step.points is None or _is_counting_values(step, step.points),
+    ),
+    Rule(
         "groups that are mixed are public",
-        lambda step: not any(group.private for group in _list_axis_groups(step)),
+        lambda step: not any(group.private for group in step.query.groups_and_axis),
     ),
     Rule(
         "there is a matrix for each group and for the axis, or none",
-        lambda step: len(step.axes) == len(_list_axis_groups(step)),
+        lambda step: len(step.axes) == len(step.sizes),
     ),
     Rule(
         "each matrix has integers for all labels of its axis, and the content of its kind",
         lambda step: all(
-            _is_known_matrix(axis, len(group.labels))
-            for axis, group in zip(step.axes, _list_axis_groups(step), strict=True)
+            _is_known_matrix(axis, labels)
+            for axis, labels in zip(step.axes, step.sizes, strict=True)
         ),
     ),
 )

@@ -659,7 +659,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: with_step(plan("count"), scheme=get_first("quantiles").scheme),
     ),
-    "only quantiles have points": (
+    "only quantiles and mixed cells have points": (
         'step 1, "q"',
         lambda: with_step(plan("count"), points=get_first("quantiles").points),
     ),
@@ -981,6 +981,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "a step that mixes cells along axes counts the records of each cell once": (
         'step 1, "q"',
         lambda: with_step(plan("mean"), axes=(EACH,)),
+    ),
+    "records are counted by the values of a grid with bounds, without measures or an axis": (
+        'step 1, "q"',
+        lambda: with_step(plan("count"), axes=(EACH, EACH), points=get_first("quantiles").points),
     ),
     "groups that are mixed are public": (
         'step 1, "q"',
