@@ -22,7 +22,8 @@ class Group(Struct, frozen=True):
     one line, see ``sources.shared.key_normalization``), nulls have ``null_label`` or belong to no
     cell, and which labels appear is for the query's ``KeySelection`` to decide. Of any other group
     exactly one of ``keys`` (declared values) and ``edges`` (bins: half-open, the last one closed)
-    is set. ``labels`` are the published labels in order: the keys or bins, then ``other``.
+    is set. ``labels`` are the published labels in order: the keys or bins, then ``other`` unless
+    it is one of them.
     Undeclared values go to ``other`` if set, else the record belongs to no cell; nulls go to
     ``null_label`` if set (one of ``labels``), else to no cell. A completed group may have a last
     label that stands for nulls, or for them and other values.

@@ -187,7 +187,7 @@ def iter_key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
     for group in groups:
         inner //= len(group.labels)
         once = list(chain.from_iterable(repeat(label, inner) for label in group.labels))
-        typed = group.edges is None and group.other is None
+        typed = group.edges is None and (group.other is None or group.other in (group.keys or ()))
         yield OutputColumn(
             group.column,
             "key",

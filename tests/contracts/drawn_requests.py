@@ -93,6 +93,8 @@ PUBLIC = [
     keyed("s", "ba", null="nothing"),
     Group("s", T.STRING, ("e\u0301", "rest", "null"), ("e\u0301",), None, "rest", "null"),
     Group("s", T.STRING, ("", "a", "rest"), ("", "a"), None, "rest"),
+    Group("s", T.STRING, ("", "a"), ("", "a"), None, "a", ""),  # other values and nulls: keys
+    Group("i", T.INTEGER, ("0", "7"), ("0", "7"), None, "0", "0"),
     keyed("i", ("0", "1", "9007199254740993"), T.INTEGER),
     keyed("x", ("0", "0.25", "99.75"), T.FLOAT, "none"),
     keyed("c", ("0.1", "-7.5"), T.DECIMAL),

@@ -272,7 +272,11 @@ class ColumnSection(Section, header="[columns.NAME]"):
     keys_file = Key(
         read_line, "the same list in a UTF-8 file below the spec's folder, one value per line"
     )
-    other = Key(read_line, "label of the group for values that are not declared", "dropped")
+    other = Key(
+        read_line,
+        "label of the group for values that are not declared: a new one, or one of the keys",
+        "dropped",
+    )
     nulls = Key(
         read_scalar,
         "what a missing or unreadable value counts as: a value, or the label in `other`",

@@ -125,16 +125,17 @@ def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str
             hint = "declare keys, keys_file or bins, or leave other out"
             part.complain("E212", "other needs keys or bins", "other", hint=hint)
         return None
-    alike = (
-        _find_spelling(other, column.keys or write_bin_labels(column.edges or ()))
-        if other
-        else None
-    )
+    if not other:
+        return other
+    if column.keys is not None:
+        # It may be a key: where a list is complete, what is not in it is a mistake of some record,
+        # and needs no group of its own. Any fixed map of values to keys has sensitivity 1.
+        return _find_spelling(other, column.keys) or other
+    alike = _find_spelling(other, write_bin_labels(column.edges or ()))
     if alike is None:
         return other
     same = "" if alike == other else f" ({ENCODED})"
-    message = f"other {show(other)} is also a key{same}"
-    part.complain("E212", message, "other")
+    part.complain("E212", f"other {show(other)} is also the label of a bin{same}", "other")
     return None
 
 

@@ -34,7 +34,7 @@ def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | 
             return None
         keys = ("false", "true")
     labels = keys if keys is not None else write_bin_labels(edges or ())
-    if column.other is not None:
+    if column.other is not None and column.other not in labels:
         labels = (*labels, column.other)
     null_label = _find_null_label(column, keys, edges)
     return Group(column.name, column.type, labels, keys, edges, column.other, null_label)
@@ -142,7 +142,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
 def _check_order(query: SpecQuery, column: Column) -> Column:
     """Complain of keys that don't rise; those of texts are in the order of the list.
 
-    Give the column without a label for other values, which have no place in the order.
+    Give the column without a label of its own for other values: it has no place in the order.
     """
     for before, after in pairwise(column.keys or () if column.type in BINNED else ()):
         if build_sort_key(column.type, before) > build_sort_key(column.type, after):
@@ -158,6 +158,8 @@ def _check_order(query: SpecQuery, column: Column) -> Column:
         )
         hint = f"declare the keys of every column in by; {query.model.statistic} adds up all rows"
         query.part.complain("E202", message, "partition_selection", hint=hint)
+    if column.other in (column.keys or ()):
+        return column
     null_value = None if column.null_value == column.other else column.null_value
     return replace(column, other=None, null_value=null_value)
 
