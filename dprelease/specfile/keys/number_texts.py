@@ -1,6 +1,6 @@
 """Exact numbers: from what TOML or a caller wrote to a Fraction, never through a float.
 
-A number has at most 12 decimal places (its denominator divides 10^12) and an absolute value
+A number has at most 12 decimal places (its denominator divides 10^12), a delta 40, and an absolute value
 below 10^18. Numbers outside are refused by looking at their exponent: they are never built.
 """
 
@@ -14,7 +14,8 @@ from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
 
 PLACES = 12
-_DENOMINATOR = 10**PLACES
+PROBABILITY_PLACES = 40
+"""Of a delta: those of large populations are far below 10^-12."""
 LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
@@ -24,16 +25,16 @@ MAX_SELECTION_DELTA = Fraction(1, 1000)
 LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 
-def read_exact(value: object, code: str = "E205") -> Fraction:
+def read_exact(value: object, code: str = "E205", places: int = PLACES) -> Fraction:
     """Read a TOML integer or decimal exactly. Raises ``Refused``."""
     if isinstance(value, str):
         raise Refused(f"{show(value)} is a text, not a number", "write it without quotes", code)
     if isinstance(value, Decimal):
-        return _parse_decimal(value, code)
+        return _parse_decimal(value, code, places)
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise Refused(f"{show(value)} is not a number", "write a number", code)
-    if _DENOMINATOR % value.denominator:
-        raise _build_precision_refusal(value, code)
+    if 10**places % value.denominator:
+        raise _build_precision_refusal(value, code, places)
     return _check_range(value, value, code)
 
 
@@ -74,7 +75,7 @@ def read_design_effect(value: object) -> Fraction:
 
 def read_probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
-    number = read_exact(value, "E204")
+    number = read_exact(value, "E204", PROBABILITY_PLACES)
     if not 0 <= number < 1:
         raise Refused(f"delta {show(value)} is not in [0, 1)", code="E204")
     return number
@@ -211,7 +212,7 @@ def _read_whole(value: object, limit: int, code: str, hint: str = "") -> int:
     return number.numerator
 
 
-def _parse_decimal(value: Decimal, code: str) -> Fraction:
+def _parse_decimal(value: Decimal, code: str, most_places: int) -> Fraction:
     if not value.is_finite():
         raise Refused(f"{show(value)} is not a finite number", "write a finite number", code)
     if value.is_zero():
@@ -224,8 +225,8 @@ def _parse_decimal(value: Decimal, code: str) -> Fraction:
     while significant > 1 and digits[significant - 1] == 0:
         significant -= 1
     places = -(int(exponent) + len(digits) - significant)
-    if places > PLACES:
-        raise _build_precision_refusal(value, code)
+    if places > most_places:
+        raise _build_precision_refusal(value, code, most_places)
     number = int("".join(map(str, digits[:significant])))
     scaled = Fraction(number) / 10**places if places > 0 else Fraction(number * 10**-places)
     return _check_range(-scaled if sign else scaled, value, code)
@@ -242,9 +243,9 @@ def _build_size_refusal(value: object, code: str) -> Refused:
     return Refused(f"{show(value)} is too large to be held exactly", hint, code)
 
 
-def _build_precision_refusal(value: object, code: str) -> Refused:
+def _build_precision_refusal(value: object, code: str, places: int) -> Refused:
     return Refused(
-        f"{show(value)} needs more than {PLACES} decimal places",
-        f"round it to at most {PLACES} decimal places",
+        f"{show(value)} needs more than {places} decimal places",
+        f"round it to at most {places} decimal places",
         code,
     )

@@ -49,6 +49,9 @@ def people(groups: int) -> Contribution:
         ("0.5", "1e-5", 1, 24),
         ("0.1", "1e-6", 1, 133),
         ("1", "1e-5", 3, 38),
+        ("0.6", "1e-10", 1, 39),
+        ("0.66", "1e-12", 1, 43),
+        ("0.66", "2.1e-29", 1, 101),
     ],
 )
 def test_known_thresholds(epsilon: str, delta: str, groups: int, threshold: int) -> None:
