@@ -1,7 +1,8 @@
 """Exact numbers: from what TOML or a caller wrote to a Fraction, never through a float.
 
 A number has at most 12 decimal places (its denominator divides 10^12), a delta at most 40, and an
-absolute value below 10^18. Numbers outside are refused by looking at their exponent: they are never built.
+absolute value below 10^18. Numbers outside are refused by looking at their exponent: they are
+never built.
 """
 
 from __future__ import annotations
