@@ -15,9 +15,8 @@ from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisMatrix, Group, Query, Read, Reading, Term
 from dprelease.planning.steps import Choices, Draft
 from dprelease.postprocess.intervals.figure_terms import (
-    build_polynomial,
     group_by_integer,
-    list_entering,
+    list_entering_of_terms,
     weigh_terms,
 )
 from dprelease.statistics.statistic_registry import get_statistic
@@ -78,7 +77,7 @@ def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, fl
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:
     """Compute the variance of terms of one released integer, in units of that of its noise."""
     sizes = [len(group.labels) for group in groups]
-    cells = list_entering(sizes, build_polynomial(sizes, axes, terms))
+    cells = list_entering_of_terms(sizes, axes, terms)
     return sum(float(part.factor**2) * part.cells for part in cells)
 
 

@@ -46,10 +46,10 @@ from dprelease.postprocess.intervals.combined_noise import (
 )
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.figure_terms import (
-    Polynomial,
     build_polynomial,
+    compute_denominator,
     group_by_integer,
-    list_entering,
+    list_entering_of_terms,
     list_entering_together,
     weigh_terms,
 )
@@ -184,22 +184,23 @@ def compute_parts(read: Read, plan: Plan, noisy: NoisyTable) -> Parts:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _collect_noise(terms: tuple[Term, ...], released: tuple[Released, ...]) -> tuple[Part, ...]:
-    together: dict[str, list[Polynomial]] = {}
+    together: dict[str, list[Sequence[Term]]] = {}
     laws: dict[str, Released] = {}
     parts: list[Part] = []
-    for name, law, sums in _iter_polynomials(terms, released):
-        noise, sizes, _ = law
+    for name, law, own in _iter_integers(terms, released):
+        noise, sizes, axes = law
         if noise.family is NoiseFamily.CUBE:
-            together.setdefault(name, []).append(sums)
+            together.setdefault(name, []).append(own)
             laws[name] = law
         else:
-            entering = list_entering(sizes, sums)
+            entering = list_entering_of_terms(sizes, axes, own)
             parts += [Part(noise, part.factor, part.cells) for part in entering]
     for name, integers in together.items():
-        noise, sizes, _ = laws[name]
+        noise, sizes, axes = laws[name]
+        sums = [build_polynomial(sizes, axes, own) for own in integers]
         parts += [
             Part(noise, weights[0], cells, weights[1:])
-            for weights, cells in list_entering_together(sizes, integers)
+            for weights, cells in list_entering_together(sizes, sums)
         ]
     return combine_parts(parts)
 
@@ -280,15 +281,14 @@ def _list_released(terms: Sequence[Term], plan: Plan) -> tuple[Released, ...]:
     )
 
 
-def _iter_polynomials(
+def _iter_integers(
     terms: Sequence[Term], released: Sequence[Released]
-) -> Iterator[tuple[str, Released, Polynomial]]:
-    """Give the step of each released integer of a figure, and how its cells enter the figure."""
+) -> Iterator[tuple[str, Released, Sequence[Term]]]:
+    """Give the step of each released integer of a figure, and its terms."""
     names = dict.fromkeys(term.step for term in terms)
     by_name = dict(zip(names, released, strict=True))
     for (name, _), own in group_by_integer(terms).items():
-        _, sizes, axes = by_name[name]
-        yield name, by_name[name], build_polynomial(sizes, axes, own)
+        yield name, by_name[name], own
 
 
 # --- decimals ------------------------------------------------------------------------------------
@@ -342,8 +342,10 @@ def _find_denominator(terms: tuple[Term, ...], plan: Plan) -> int:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _compute_denominator(terms: tuple[Term, ...], released: tuple[Released, ...]) -> int:
-    factors = (f for _, _, sums in _iter_polynomials(terms, released) for f in sums.values())
-    return math.lcm(*(factor.denominator for factor in factors))
+    integers = _iter_integers(terms, released)
+    return math.lcm(
+        *(compute_denominator(sizes, axes, own) for _, (_, sizes, axes), own in integers)
+    )
 
 
 def _count_roundings(read: Read) -> int:

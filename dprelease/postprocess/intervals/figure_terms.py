@@ -9,10 +9,11 @@ terms, this is a polynomial in the e_i with one coefficient for each set of grou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, combinations
-from math import prod
+from itertools import chain, combinations, product
+from math import comb, lcm, prod
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -93,6 +94,59 @@ def build_polynomial(
             places = as_they_are | set(matched)
             total[places] = total.get(places, Fraction(0)) + factor
     return {places: factor for places, factor in total.items() if factor}
+
+
+def list_entering_of_terms(
+    sizes: Sequence[int], axes: Sequence[AxisMatrix], terms: Sequence[Term]
+) -> list[Entering]:
+    """List how many of a step's cells enter each of a figure's cells by some terms, by factor.
+
+    Args:
+        sizes: How many labels each group of the step has.
+        axes: The matrices that mix them; empty if none does.
+        terms: The terms of one released integer.
+
+    Returns:
+        Counts of cells with their factors, without factors of 0.
+    """
+    if not _is_centred_alone(axes, terms):
+        return list_entering(sizes, build_polynomial(sizes, axes, terms))
+    # The factors of groups with so many labels differ only by how many of these agree.
+    kinds = Counter(sizes)
+    entries = []
+    for agreeing in product(*(range(number + 1) for number in kinds.values())):
+        factor, cells = terms[0].factor, 1
+        for (labels, number), same in zip(kinds.items(), agreeing, strict=True):
+            factor *= (labels - 1) ** same * (-1) ** (number - same)
+            cells *= comb(number, same) * (labels - 1) ** (number - same)
+        if factor and cells:
+            entries.append(Entering(factor, cells))
+    return entries
+
+
+def compute_denominator(
+    sizes: Sequence[int], axes: Sequence[AxisMatrix], terms: Sequence[Term]
+) -> int:
+    """Compute the common denominator of what some terms of one released integer come to.
+
+    Args:
+        sizes: How many labels each group of the step has.
+        axes: The matrices that mix them; empty if none does.
+        terms: The terms of that integer.
+
+    Returns:
+        The least common multiple of the denominators of all coefficients.
+    """
+    if _is_centred_alone(axes, terms):
+        return terms[0].factor.denominator  # that of no group; all others are multiples of it
+    sums = build_polynomial(sizes, axes, terms)
+    return lcm(*(factor.denominator for factor in sums.values()))
+
+
+def _is_centred_alone(axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> bool:
+    """Tell whether a single term is of cells that are centred along all axes, all of them its."""
+    every = set(range(len(axes)))
+    return len(terms) == 1 and set(axes) == {CENTRED} and set(terms[0].groups) == every
 
 
 def list_entering(sizes: Sequence[int], sums: Polynomial) -> list[Entering]:

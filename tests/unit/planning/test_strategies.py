@@ -362,3 +362,25 @@ def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
     made = make_plan(load_release(DELTA, {"a": 3, "b": 4}, [crossed, mean]))
     (strategy,) = made.strategies
     assert sorted(strategy.queries) == ["n:by_a", "n:by_a_b", "n:by_b"]
+
+
+@pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
+def test_weights_far_apart_are_planned_and_no_figure_errs_more(privacy: Json) -> None:
+    sizes = {"a": 10, "b": 10, "c": 10}
+    release = load_release(
+        privacy,
+        sizes,
+        [
+            {"by": ["a", "b"], "weight": 10**6},
+            {"by": ["b", "c"], "weight": 10**-6},
+            {"by": ["a", "c"]},
+            *(
+                {"where": f"x > {place}", "weight": 10 ** (6 - 12 * (place % 2))}
+                for place in range(6)
+            ),
+        ],
+    )
+    certify(make_plan(release))
+    alone = compute_errors(choose_best_solution(release, read_total(release), jointly=False))
+    together = compute_errors(solve_values(release))
+    assert all(together[name] <= 1.0006 * error for name, error in alone.items())
