@@ -6,13 +6,16 @@ By the exact law of both sums, for true numbers of values from 1 to far above th
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import builders
 import numpy as np
 import pytest
 from msgspec.structs import replace
 from planned_figures import LEVELS, get_law
 
+import dprelease
 from dprelease.model import (
     Adjacency,
     Column,
@@ -95,6 +98,38 @@ def test_they_cover_whatever_the_true_sums(epsilon: str, level: Fraction) -> Non
     # Far from the threshold they are those of a level a little higher.
     plainly = float(seen[plain["m"]].sum())
     assert plainly <= far <= plainly + 0.3 * float(1 - level)
+
+
+def test_published_means_just_above_the_threshold_are_whole_and_hold(tmp_path: Path) -> None:
+    rows = [f"k{key},{value}" for key in range(300) for value in [0] * 15 + [10] * 5]
+    (tmp_path / "t.csv").write_text("\n".join(["s,x", *rows]) + "\n")
+    spec = builders.spec(
+        data={"path": str(tmp_path / "t.csv")},
+        ledger={"path": str(tmp_path / "ledger.sqlite")},
+        output={"path": str(tmp_path / "out")},
+        privacy={"epsilon": 1, "delta": 2e-6},
+        columns={
+            "s": {"type": "string"},
+            "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
+        },
+        query=[
+            {
+                "name": "m",
+                "statistic": "mean",
+                "column": "x",
+                "by": ["s"],
+                "partition_selection": {"delta": 1e-6},
+            }
+        ],
+    )
+    table = dprelease.run(spec).tables["by_s"].to_pydict()
+    assert None not in table["m"] + table["m_noise_moe"] + table["m_count"]
+    held = [
+        abs(value - 2.5) <= half
+        for value, half in zip(table["m"], table["m_noise_moe"], strict=True)
+    ]
+    assert len(held) > 100
+    assert sum(held) / len(held) > 0.85  # of 95 %, at least, in 200 or so that are shown
 
 
 def test_the_tail_of_a_pair_is_that_of_its_law() -> None:

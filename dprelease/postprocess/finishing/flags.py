@@ -6,7 +6,9 @@ records, which a noisy count in the release estimates. If that count includes re
 value, it can show that a figure is unreliable, but not that it is reliable: then the flag is empty.
 
 A share, a mean or a quantile says nothing of a group whose count, of records or of units, is within
-its noise of 0: the group may have no records. Such cells are empty.
+its noise of 0: the group may have no records. Such cells are empty. A mean whose own number of
+values selects private keys is never empty: its groups have records, and its intervals hold among
+all keys that are shown (``intervals.selected_sums``), not among those that a count would leave.
 
 Where only a part of each unit's rows counts, figures lie below those of all rows, and no noise
 interval covers the difference. Publishing how much was cut would cost budget, so all figures that
@@ -297,6 +299,8 @@ def _leave_out_empty(
     table: OutputTable, query: Query, plan: Plan
 ) -> dict[str, OutputColumn | None]:
     """Change the columns of a query's figures; none if no group may be empty."""
+    if _is_selecting_keys(query, plan):
+        return {}
     statistic = get_statistic(query.statistic)
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:
@@ -322,6 +326,12 @@ def _leave_out_empty(
             )
         kept_columns[column.name] = replace(column, values=values, description=described)
     return kept_columns
+
+
+def _is_selecting_keys(query: Query, plan: Plan) -> bool:
+    """Check if the integers of a figure select the keys of its table."""
+    read = plan.reads_by_name[query.name]
+    return not read.terms and plan.step(read).threshold is not None
 
 
 def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
