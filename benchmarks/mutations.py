@@ -252,6 +252,8 @@ MUTANTS = [
     # --- readers
     Mutant("complete = fields is not None and len(fields) == self.width", "complete = fields is not None", "csv: a line with another number of fields", "unit/sources/test_csv_lines.py contracts/test_sources_and_engines.py"),
     Mutant("return columns if len(columns[0]) == records else None", "return columns", "csv: the fast reader finds as many records", "unit/sources/test_csv_lines.py unit/sources/test_multiline_csv.py"),
+    Mutant("return request.bound is None and not find_distinct_places(request)", "return not find_distinct_places(request)", "csv: lines left out are added to sums only, not to bounded answers", "unit/sources/test_rejected_lines.py"),
+    Mutant("if not size or overlaps or not _is_line_start(path, start):", "if not size or not _is_line_start(path, start):", "csv: parts left out don't overlap", "unit/sources/test_rejected_lines.py"),
     Mutant("return self._records == records", "return True", "csv: the scan confirms the fast reader", "unit/sources contracts/test_sources_and_engines.py"),
     Mutant("return fields if fields is not None and len(fields) == self.width else None", "return fields", "csv: a record of several lines has all fields", "unit/sources/test_multiline_csv.py"),
     Mutant("follows = at_quote[places - 2] | at_blank[places - 2]", "follows = at_quote[places - 2]", "csv: the scan doubts a quote after two blanks", "unit/sources/test_csv_lines.py"),

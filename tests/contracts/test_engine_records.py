@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from oracle.engine import get
 from tables import RECORD_ENGINES, T, inputs, keyed, written
 
-from dprelease.engines.duckdb import record_codes
+from dprelease.engines.duckdb import duckdb_errors, record_codes
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     Bound,
@@ -157,7 +157,7 @@ def test_files_that_change_meanwhile_are_found_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, changing)
         if same_marks:
-            patch.setattr(record_codes, "read_file_marks", lambda _: [])
+            patch.setattr(duckdb_errors, "read_file_marks", lambda _: [])
         with pytest.raises(Failure) as caught:
             list(get("duckdb").records(request).reveal())
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE

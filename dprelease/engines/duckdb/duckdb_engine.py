@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING
 
-from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
+from msgspec.structs import replace
+
+from dprelease.engines.duckdb.duckdb_errors import (
+    Stream,
+    require_unchanged,
+    translate_after_charge,
+)
 from dprelease.engines.duckdb.duckdb_session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
@@ -57,9 +63,10 @@ class DuckDB:
         """See ``Engine``."""
         read = ReadShare(share)
         with translate_after_charge(request.source):
-            # Both readers read every record alike.
             table = self._laid_out(request.source, request.inputs)
-            answer = read_fast(request, table, read) or read_carefully(request, table, read)
+            with require_unchanged(table.paths):
+                # Both readers read every record alike.
+                answer = read_fast(request, table, read) or read_carefully(request, table, read)
         read.finish()
         return answer.table
 
@@ -87,13 +94,19 @@ def _open_session(
 
 
 def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
-    """Answer by DuckDB's own reader of the format; None if it has none or can't be confirmed."""
-    from dprelease.engines.duckdb.execute import compute_exact_answer
-    from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress
+    """Answer by DuckDB's own reader of the format; None if it has none or can't be confirmed.
+
+    Lines that it can't read are read carefully, if they are few and the request asks for sums.
+    """
+    from dprelease.engines.duckdb.execute import compute_exact_answer, is_sum_of_records
+    from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress, read_stream
 
     own = table.fast()
     if own is None:
         return None
+    if is_sum_of_records(request):
+        own = own.leave_out_lines()
+    left = Stream()
     with (
         _open_session(request, table.paths) as connection,
         measure_progress(connection, table.paths, share),
@@ -101,9 +114,18 @@ def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD
         reader = FieldReader(
             connection, own.fields, True, cheap=True, record_count=own.record_count, share=share
         )
-        answer, confirms = own.read_checked(
-            connection, lambda: compute_exact_answer(request, reader), share
-        )
+
+        def find_rest() -> FieldReader | None:
+            splits = own.find_left_out(connection)
+            if not splits:
+                return None
+            rest = read_stream(table.stream(splits), connection, left)
+            return replace(rest, everything=True)
+
+        with left.raise_cause():
+            answer, confirms = own.read_checked(
+                connection, lambda: compute_exact_answer(request, reader, find_rest), share
+            )
     if answer is None or answer.records is None or not confirms(answer.records):
         return None
     return answer

@@ -8,12 +8,14 @@ way must not hide it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.files.system import NoMoreThreads
+from dprelease.files.uris import is_uri
 from dprelease.model import Source
 from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 from dprelease.sources.shared.files import resolve
@@ -109,6 +111,42 @@ def translate_after_charge(source: Source) -> Iterator[None]:
         if type(problem) is RuntimeError and problem.__context__ is None:
             raise KeyboardInterrupt from None
         raise InternalError(type(problem).__name__) from None
+
+
+@contextmanager
+def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
+    """Raise Failure(AFTER_CHARGE) at the end if a file is not as it was at the beginning.
+
+    Files that are read more than once, or by two readers, must be the same each time. An error that
+    DuckDB raises for a file that changes meanwhile is not a bug of this tool either.
+    """
+    import duckdb
+
+    before = read_file_marks(paths)
+    try:
+        yield
+    except duckdb.Error:
+        if read_file_marks(paths) == before:
+            raise
+        raise build_changed_failure() from None
+    if read_file_marks(paths) != before:
+        raise build_changed_failure()
+
+
+def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
+    """Read marks that change with a file's content; raises OSError if one is gone.
+
+    Of a URI none are known.
+    """
+    return [
+        (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        for status in map(os.stat, (path for path in paths if not is_uri(path)))
+    ]
+
+
+def build_changed_failure() -> Exception:
+    """Build the failure for two readings that differ."""
+    return build_lost_failure("the files changed while they were read")
 
 
 def _is_there(source: Source) -> bool:

@@ -55,11 +55,37 @@ class Answer(NamedTuple):
     table: ExactTable
 
 
-def compute_exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
-    """Compute the exact answer of a request; raises duckdb.Error."""
+def compute_exact_answer(
+    request: AggregateRequest,
+    reader: FieldReader,
+    find_rest: Callable[[], FieldReader | None] = lambda: None,
+) -> Answer:
+    """Compute the exact answer of a request; raises duckdb.Error.
+
+    Args:
+        request: What is asked for. With a rest it ``is_sum_of_records``.
+        reader: Reads the records.
+        find_rest: Returns a reader of records that the first one left out; is called after it.
+    """
     tallies = build_tallies(request)
-    execution = Execution(request, reader, lambda sql, places: tallies.add(reader.run(sql), places))
-    return Answer(execution.answer(), tallies.build_table())
+
+    def add_records(reader: FieldReader, *, is_rest: bool = False) -> int | None:
+        def take(sql: Sql, places: Sequence[int]) -> int:
+            return tallies.add(reader.run(sql), places)
+
+        return Execution(request, reader, take, has_tables=is_rest).answer()
+
+    records = add_records(reader)
+    rest = find_rest()
+    if rest is not None:
+        further = add_records(rest, is_rest=True)
+        records = None if records is None or further is None else records + further
+    return Answer(records, tallies.build_table())
+
+
+def is_sum_of_records(request: AggregateRequest) -> bool:
+    """Tell if the answer for two sets of records is the sum of the answers for each of them."""
+    return request.bound is None and not find_distinct_places(request)
 
 
 def sample_units(
@@ -95,7 +121,8 @@ It must add nothing before it has the whole answer, because the statement may ru
 class Execution:
     """One request over one reader: its rows, its parts, and the function that takes the answers.
 
-    The records are those of the reader's fields, or those that ``cells`` has located before.
+    The records are those of the reader's fields, or those that ``cells`` has located before. An
+    execution of the same request on the connection may have left tables of candidates and labels.
     """
 
     def __init__(
@@ -104,16 +131,18 @@ class Execution:
         reader: FieldReader,
         take: Take,
         cells: Callable[[Rows], Cells] | None = None,
+        *,
+        has_tables: bool = False,
     ) -> None:
         self.request = request
         self.reader = reader
         self.take = take
-        if request.scores is not None:
+        if request.scores is not None and not has_tables:
             texts = list(request.scores.texts)
             reader.connection.execute(build_candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reader.fields)
         self.cells = None if cells is None else cells(self.rows)
-        if self.cells is None:
+        if self.cells is None and not has_tables:
             put_labels(reader.connection, request.groups)
         self.packing = plan_packing(request, self.rows)
         bounded = request.bound is not None

@@ -11,16 +11,20 @@ careful reader can take over. Both readers give the same records.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import plan_packing
-from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
+from dprelease.engines.duckdb.duckdb_errors import (
+    Stream,
+    build_changed_failure,
+    require_unchanged,
+    translate_after_charge,
+)
 from dprelease.engines.duckdb.duckdb_session import ROOM_FOR_UNITS, open_session
 from dprelease.engines.duckdb.execute import BOUNDED, sample_units
 from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress, read_stream
@@ -143,39 +147,6 @@ def read_carefully(
                 yield fetch_codes(connection, query)
 
 
-@contextmanager
-def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
-    """Raise Failure(AFTER_CHARGE) at the end if a file is not as it was at the beginning.
-
-    Files that are read more than once must be the same each time. An error that DuckDB raises for a
-    file that changes meanwhile is not a bug of this tool either.
-    """
-    import duckdb
-
-    before = read_file_marks(paths)
-    try:
-        yield
-    except duckdb.Error:
-        if read_file_marks(paths) == before:
-            raise
-        raise _build_changed_failure() from None
-    if read_file_marks(paths) != before:
-        raise _build_changed_failure()
-
-
-def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
-    """Read marks that change with a file's content; raises OSError if one is gone."""
-    return [
-        (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-        for status in map(os.stat, paths)
-    ]
-
-
-def _build_changed_failure() -> Exception:
-    """Build the failure for two readings that differ."""
-    return build_lost_failure("the files changed while they were read")
-
-
 # --- from a connection ---------------------------------------------------------------------------
 
 
@@ -205,7 +176,7 @@ class AllCodes:
             ]
             yield batch
         if records != self.records or sums != self._sums:
-            raise _build_changed_failure()
+            raise build_changed_failure()
 
 
 class BoundedCodes:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
+from dprelease.sources.shared.arrow_texts import build_texts
 from dprelease.sources.shared.data_failures import build_unended_failure
 from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, Split
 from dprelease.sources.shared.locations import find_packing, open_unpacked
@@ -148,8 +149,6 @@ class Splitter:
         Yields:
             One Arrow array for each wanted field.
         """
-        import pyarrow as pa
-
         columns: list[list[str | None]] = [[None] * broken for _ in self.wanted]
         if clean := self.clean_columns(block):
             yield clean
@@ -157,7 +156,7 @@ class Splitter:
             lines, overlong = self.decode_lines(block)
             plain, odd = self._sort(lines)
             if plain and self.width == 1:
-                yield [pa.array(plain, pa.string()) for _ in self.wanted]
+                yield [build_texts(plain) for _ in self.wanted]
             elif plain:
                 yield self._read_by_arrow("\n".join(plain).encode(), "")
             for column in columns:
@@ -167,7 +166,7 @@ class Splitter:
                 complete = fields is not None and len(fields) == self.width
                 for column, place in zip(columns, self.wanted, strict=True):
                     column.append(fields[place] if fields is not None and complete else None)
-        yield [pa.array(column, pa.string()) for column in columns]
+        yield [build_texts(column) for column in columns]
 
     def clean_columns(self, block: bytes) -> list[pyarrow.Array] | None:
         """Split a clean block by the Arrow reader; return None for any other block."""

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.duckdb_session import escape_path
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.files.packed import PACKED
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.csv.line_check import may_be_fast, read_with_scan
+from dprelease.sources.csv.rejected_lines import MOST_REJECTED, find_rejected_lines
 from dprelease.sources.shared.data_failures import list_read_columns
 from dprelease.sources.shared.files import Layout, Split, lay_out
 from dprelease.sources.shared.locations import find_packing, get_size
@@ -75,11 +77,15 @@ class CsvTable(Struct, frozen=True):
 
 
 class ByDuckDB(Struct, frozen=True):
-    """See ``FastReader``: it is right if a scan of the same bytes counts as many lines."""
+    """See ``FastReader``: it is right if a scan of the same bytes counts as many lines.
+
+    If it ``is_leaving`` lines out, these count too; see ``rejected_lines``.
+    """
 
     layout: Layout
     dialect: Dialect
     record_count: None = None
+    is_leaving: bool = False
 
     @property
     def fields(self) -> Fields:
@@ -100,9 +106,19 @@ class ByDuckDB(Struct, frozen=True):
             # be a line feed.
             "nullstr": "\n",
         }
+        if self.is_leaving:
+            options |= {"store_rejects": True, "rejects_limit": MOST_REJECTED}
         files = array(map(escape_path, self.layout.paths))
         relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
         return Fields(relation, _name_fields(self.layout), {}, self.dialect)
+
+    def leave_out_lines(self) -> ByDuckDB:
+        """See ``FastReader``; DuckDB tells places in what it unpacks, which splits can't name."""
+        return self if find_packing(self.layout.paths[0]) else replace(self, is_leaving=True)
+
+    def find_left_out(self, connection: DuckDBPyConnection) -> Sequence[Split]:
+        """See ``FastReader``; no parts if what DuckDB tells of them can't be believed."""
+        return find_rejected_lines(connection) if self.is_leaving else ()
 
     def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare

@@ -38,6 +38,7 @@ from msgspec.structs import replace
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 from dprelease.sources.csv.csv_reader import Splitter
+from dprelease.sources.shared.arrow_texts import build_texts
 from dprelease.sources.shared.files import LINE_LIMIT, Layout
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ class MultilineSplitter(Splitter):
         The rest is a record that may continue after the block. It is empty if the data has
         ``ended`` or the record would be too long.
         """
-        import pyarrow as pa
-
         lines = block.split(b"\n")
         if not lines[-1]:
             lines.pop()  # what follows the last line feed is no line
@@ -113,7 +112,7 @@ class MultilineSplitter(Splitter):
         if at < len(odd) and not ended and self._may_go_on(_join_lines(lines[odd[at] :])):
             end = odd[at]
         yield from self._single.iter_tables(_join_lines(single + lines[start:end]), 0)
-        yield [pa.array(column, pa.string()) for column in columns]
+        yield [build_texts(column) for column in columns]
         return _join_lines(lines[end:])
 
     def _record(self, lines: Sequence[bytes]) -> list[str] | None:

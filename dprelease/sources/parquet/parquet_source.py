@@ -86,6 +86,14 @@ class ByDuckDB(Struct, frozen=True):
         relation = call("read_parquet", self._files, option("hive_partitioning", False))
         return Fields(relation, {name: col(name) for name in types}, types, longest=CELL_LIMIT)
 
+    def leave_out_lines(self) -> ByDuckDB:
+        """See ``FastReader``; it leaves nothing out."""
+        return self
+
+    def find_left_out(self, _connection: DuckDBPyConnection) -> Sequence[Split]:
+        """See ``FastReader``."""
+        return ()
+
     def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:

@@ -34,6 +34,17 @@ class FastReader(Protocol):
         """
         ...
 
+    def leave_out_lines(self) -> FastReader:
+        """Return a reader that leaves out lines it can't read; itself if it never does."""
+        ...
+
+    def find_left_out(self, connection: DuckDBPyConnection) -> Sequence[Split]:
+        """Find the parts of the files that the last statement left out.
+
+        Their records and those that were found are all records, if this reader is right.
+        """
+        ...
+
     def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:
