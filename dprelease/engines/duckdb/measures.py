@@ -17,7 +17,17 @@ from dprelease.engines.duckdb.typed_rows import Rows, compute_grid_integer
 from dprelease.expressions import parse_tree
 from dprelease.expressions.growth import count_joined
 from dprelease.expressions.sql import compile_sql
-from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, case, col, distinct
+from dprelease.expressions.sqltext import (
+    COUNT_ALL,
+    STAR,
+    Sql,
+    Value,
+    call,
+    case,
+    col,
+    distinct,
+    literal,
+)
 from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
 
 CELL = col("cell")
@@ -34,22 +44,25 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
     where = None if measure.where is None else col(rows.conditions[measure.where])
     if measure.kind is MeasureKind.UNITS and cells is not None and cells.firsts:
         where = col(cells.firsts[measure.where])
-    value = COUNT_ALL
+
+    def choose(value: Sql) -> Sql:
+        # A CASE in place of FILTER, for which DuckDB copies all columns for each condition.
+        return value if where is None else case([(where, value)])
+
     if measure.column is not None:
-        value = distinct(col(rows.values[measure.column]))
-    elif measure.survey_weight is not None:
-        value = call("SUM", _apply_weight(measure, measure.survey_weight, rows))
-    elif measure.quantity is not None:
-        k = col(rows.quantities[measure.quantity])
-        if measure.kind is MeasureKind.VALUES:
-            value = call("COUNT", k)
-        elif measure.kind is MeasureKind.SQUARES:
-            # Squares take 64 bits unless they may overflow them.
-            wide = measure.quantity.grid.magnitude**2 >= 2**63
-            value = call("SUM", (k.cast("HUGEINT") if wide else k) * k)
-        else:
-            value = call("SUM", k)
-    return value if where is None else value.filter(where)
+        return distinct(choose(col(rows.values[measure.column])))
+    if measure.survey_weight is not None:
+        return call("SUM", choose(_apply_weight(measure, measure.survey_weight, rows)))
+    if measure.quantity is None:
+        return COUNT_ALL if where is None else call("COUNT", choose(literal(1)))
+    k = col(rows.quantities[measure.quantity])
+    if measure.kind is MeasureKind.VALUES:
+        return call("COUNT", choose(k))
+    if measure.kind is MeasureKind.SQUARES:
+        # Squares take 64 bits unless they may overflow them.
+        wide = measure.quantity.grid.magnitude**2 >= 2**63
+        return call("SUM", choose((k.cast("HUGEINT") if wide else k) * k))
+    return call("SUM", choose(k))
 
 
 def _apply_weight(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
