@@ -8,17 +8,15 @@ way must not hide it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.files.system import NoMoreThreads
-from dprelease.files.uris import is_uri
 from dprelease.model import Source
 from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
-from dprelease.sources.shared.files import resolve
+from dprelease.sources.shared.files import read_marks, resolve
 
 if TYPE_CHECKING:
     import duckdb
@@ -133,15 +131,9 @@ def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
         raise build_changed_failure()
 
 
-def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
-    """Read marks that change with a file's content; raises OSError if one is gone.
-
-    Of a URI none are known.
-    """
-    return [
-        (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-        for status in map(os.stat, (path for path in paths if not is_uri(path)))
-    ]
+def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...] | None]:
+    """Read the marks of all files; raises OSError if one is gone."""
+    return list(map(read_marks, paths))
 
 
 def build_changed_failure() -> Exception:

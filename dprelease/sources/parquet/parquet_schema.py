@@ -20,7 +20,7 @@ from dprelease.sources.shared.arrow_types import (
 )
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
-from dprelease.sources.shared.files import resolve
+from dprelease.sources.shared.files import read_marks, resolve
 from dprelease.sources.shared.locations import open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 
@@ -62,31 +62,28 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     dictionaries: dict[str, frozenset[str]] = {}
     records = 0
     plain = not partitions
+    footer: Footer | None = None
+    structure: _Structure | None = None
     for path in paths:
-        with _open_file(path, source.pattern) as file:
-            check_apart(partitions, file.schema_arrow.names, source.pattern)
-            of_file: dict[str, Any] = {}
-            dictionaries[path] = frozenset(
-                column.name for column in columns if _has_dictionary(file, column.name)
-            )
-            for column in columns:
-                enum = _is_enum(file, column.name)
-                kind = choose_type(file.schema_arrow, column, source.pattern, enum=enum)
-                of_file[column.name] = kind
-                read_as = name_duckdb_type(convert_type(kind, column))
-                plain = plain and _is_plain(file, column.name, read_as)
-            types_of_files.append(of_file)
-            records += file.metadata.num_rows
-            chunks = {
-                column.name: _list_chunks(file, column.name, source.pattern) for column in columns
-            }
-            for name, of_groups in chunks.items():
-                sizes[name] += sum(chunk.size for chunk in of_groups)
-                if not all(chunk.has_dictionary for chunk in of_groups):
-                    without_dictionary.add(name)
-            of_columns = [[chunk.size for chunk in of_groups] for of_groups in chunks.values()]
-            groups = zip([1] * file.num_row_groups, *of_columns, strict=True)
-            row_groups.append(tuple(map(sum, groups)))
+        before, footer = footer, _read_footer(path, source.pattern)
+        if structure is None or before is None or not footer.has_structure_of(before):
+            check_apart(partitions, footer.schema_arrow.names, source.pattern)
+            structure = _lay_out_structure(footer, columns, source.pattern)
+        plain = plain and structure.plain
+        types_of_files.append(structure.types)
+        dictionaries[path] = structure.dictionaries
+        records += footer.metadata.num_rows
+        chunks = {
+            column.name: _list_chunks(footer, column.name, structure, source.pattern)
+            for column in columns
+        }
+        for name, of_groups in chunks.items():
+            sizes[name] += sum(chunk.size for chunk in of_groups)
+            if not all(chunk.has_dictionary for chunk in of_groups):
+                without_dictionary.add(name)
+        of_columns = [[chunk.size for chunk in of_groups] for of_groups in chunks.values()]
+        groups = zip([1] * footer.metadata.num_row_groups, *of_columns, strict=True)
+        row_groups.append(tuple(map(sum, groups)))
     common = {
         column.name: find_common_type(
             [types[column.name] for types in types_of_files], column, source.pattern
@@ -116,6 +113,47 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     )
 
 
+class Footer(NamedTuple):
+    """What the footer of a file says of it: sizes of column chunks, and types in both schemas."""
+
+    metadata: Any
+    schema: Any
+    schema_arrow: Any
+
+    def has_structure_of(self, other: Footer) -> bool:
+        """Tell if the files have the same columns, of the same types."""
+        return bool(
+            self.schema.equals(other.schema)
+            and self.schema_arrow.equals(other.schema_arrow, check_metadata=True)
+        )
+
+
+class _Structure(NamedTuple):
+    """The columns that are read, in a file: their types, places among all leaves, and storage."""
+
+    types: dict[str, Any]
+    leaves: dict[str, int | None]
+    dictionaries: frozenset[str]
+    plain: bool
+
+
+def _lay_out_structure(footer: Footer, columns: Sequence[InputColumn], pattern: str) -> _Structure:
+    """Find the columns in the schemas of a file; raises Failure(DATA)."""
+    types: dict[str, Any] = {}
+    leaves: dict[str, int | None] = {}
+    plain = True
+    for column in columns:
+        leaf = leaves[column.name] = _find_leaf(footer, column.name)
+        kind = choose_type(footer.schema_arrow, column, pattern, enum=_is_enum(footer, leaf))
+        types[column.name] = kind
+        read_as = name_duckdb_type(convert_type(kind, column))
+        plain = plain and _is_plain(footer, column.name, leaf, read_as)
+    dictionaries = frozenset(
+        column.name for column in columns if _has_dictionary(footer, column.name)
+    )
+    return _Structure(types, leaves, dictionaries, plain)
+
+
 # DuckDB type -> the stored and annotated types whose values DuckDB reads as Arrow does
 _SAME = {
     "BOOLEAN": ("BOOLEAN None",),
@@ -128,12 +166,12 @@ _SAME = {
 }
 
 
-def _is_plain(file: Any, name: str, kind: str) -> bool:
+def _is_plain(file: Footer, name: str, leaf: int | None, kind: str) -> bool:
     """Tell if DuckDB finds the column by its name, and reads every value as Arrow does.
 
     DuckDB doesn't tell upper from lower case in names.
     """
-    leaf, folded = _find_leaf(file, name), name.casefold()
+    folded = name.casefold()
     alike = [other for other in file.schema_arrow.names if other.casefold() == folded]
     if leaf is None or len(alike) > 1:
         return False
@@ -156,17 +194,49 @@ def open_file(path: str, coded: Sequence[str] = ()) -> Any:
     )
 
 
-def _open_file(path: str, pattern: str) -> Any:
+MOST_FOOTERS = 1 << 26  # bytes of footers that are kept
+
+
+class _Footers:
+    """Footers by the marks of their files: a run asks before the charge and at each request."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, tuple[int, ...]], Footer] = {}
+        self._size = 0
+
+    def find(self, path: str, marks: tuple[int, ...]) -> Footer | None:
+        return self._kept.get((path, marks))
+
+    def keep(self, path: str, marks: tuple[int, ...], footer: Footer) -> None:
+        self._size += footer.metadata.serialized_size
+        if self._size > MOST_FOOTERS:
+            self._kept.clear()
+            self._size = footer.metadata.serialized_size
+        self._kept[path, marks] = footer
+
+
+_FOOTERS = _Footers()
+
+
+def _read_footer(path: str, pattern: str) -> Footer:
+    """Read a footer, or find that of the same file as it was; raises Failure(DATA)."""
     import pyarrow as pa
 
     try:
-        file = open_file(path)
-        file.schema_arrow.names  # noqa: B018 - raises if a name is not a valid text
+        marks = read_marks(path)
+        kept = None if marks is None else _FOOTERS.find(path, marks)
+        if kept is not None:
+            return kept
+        with open_file(path) as file:
+            footer = Footer(file.metadata, file.schema, file.schema_arrow)
+            footer.schema_arrow.names  # noqa: B018 - raises if a name is not a valid text
     except (OSError, ValueError, MemoryError):
         raise build_data_failure("E409", f"{pattern} is not a readable Parquet file") from None
     except pa.ArrowException:  # a damaged file raises an ArrowInvalid, which is a ValueError
         raise build_unknown_type_failure(pattern) from None
-    return file
+    if marks is not None:
+        _FOOTERS.keep(path, marks, footer)
+    return footer
 
 
 # Encodings that pyarrow can read as places in a dictionary
@@ -187,13 +257,13 @@ class _Chunk(NamedTuple):
     has_dictionary: bool
 
 
-def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
+def _list_chunks(file: Footer, name: str, structure: _Structure, pattern: str) -> list[_Chunk]:
     """Read the sizes and encodings of a column in each row group; raises Failure(DATA)."""
-    leaf, chunks = _find_leaf(file, name), []
+    leaf, chunks = structure.leaves[name], []
     readable = _ENCODINGS
-    if _has_dictionary(file, name):
+    if name in structure.dictionaries:
         readable = _ENCODINGS - _NOT_OF_A_DICTIONARY
-    for place in range(file.num_row_groups if leaf is not None else 0):
+    for place in range(file.metadata.num_row_groups if leaf is not None else 0):
         chunk = file.metadata.row_group(place).column(leaf)
         encodings = set(chunk.encodings)
         for form in sorted(encodings - readable) + sorted({chunk.compression} - _COMPRESSIONS):
@@ -207,7 +277,7 @@ def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
     return chunks
 
 
-def _has_dictionary(file: Any, name: str) -> bool:
+def _has_dictionary(file: Footer, name: str) -> bool:
     """Tell if the Arrow schema that the writer stored declares the column a dictionary."""
     from pyarrow import types
 
@@ -217,14 +287,13 @@ def _has_dictionary(file: Any, name: str) -> bool:
     )
 
 
-def _find_leaf(file: Any, name: str) -> int | None:
+def _find_leaf(file: Footer, name: str) -> int | None:
     """Find the place of a column that is not nested among all leaves; None if there is none."""
     leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
     places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
     return next(places, None)
 
 
-def _is_enum(file: Any, name: str) -> bool:
+def _is_enum(file: Footer, leaf: int | None) -> bool:
     """Tell if the column is annotated as an enumeration, whose bytes are texts."""
-    leaf = _find_leaf(file, name)
     return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"

@@ -138,6 +138,14 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
             raise build_data_failure("E403", f"{pattern} is empty (zero bytes)")
 
 
+def read_marks(path: str) -> tuple[int, ...] | None:
+    """Read marks that change with a file's content; None of a URI. Raises OSError if it is gone."""
+    if is_uri(path):
+        return None
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def _check_end(path: str, pattern: str) -> None:
     """Refuse a file whose last line has no line feed."""
     # An empty last record without a line feed would not be there.
