@@ -69,7 +69,7 @@ def read_total(release: Release) -> Total:
     delta = STATED_DELTA if is_delta_ours(release) else _read_declared_delta(release)
     if privacy.rho is not None and not privacy.delta:
         # Keys that are shown take theirs beside the one that epsilon is stated at.
-        delta += _sum_selection_deltas(release)
+        delta += sum_selection_deltas(release)
     return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)
 
 
@@ -88,11 +88,12 @@ def _read_declared_delta(release: Release) -> Fraction:
     queries = release.queries
     delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
     if privacy.rho is None:
-        delta += _sum_selection_deltas(release)
+        delta += sum_selection_deltas(release)
     return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))
 
 
-def _sum_selection_deltas(release: Release) -> Fraction:
+def sum_selection_deltas(release: Release) -> Fraction:
+    """Sum the deltas of the selections of keys, one for each table."""
     selecting = find_selecting_queries(release)
     deltas = (get_selection_delta(query) for query in release.queries if query.name in selecting)
     return sum(deltas, Fraction(0))

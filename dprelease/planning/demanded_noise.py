@@ -14,8 +14,15 @@ from dprelease.mechanisms import Choice, Mechanism
 from dprelease.mechanisms.mechanism_registry import get_law, list_options
 from dprelease.model import Accuracy, Loss, Read, Release, Step
 from dprelease.model.privacy_events import Approximate
-from dprelease.planning.budgets import Total, complain, compute_root, get_selection_delta
+from dprelease.planning.budgets import (
+    Total,
+    complain,
+    compute_root,
+    get_selection_delta,
+    sum_selection_deltas,
+)
 from dprelease.planning.steps import Choices, Draft
+from dprelease.postprocess.intervals.number_text import number
 from dprelease.privacy.composition import BEYOND_RHO
 from dprelease.privacy.interval_arithmetic import round_up
 from dprelease.privacy.sensitivity import Contribution, Summed
@@ -54,17 +61,26 @@ def share_free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Map
     return {draft.name: spare * draft.demand.weight / whole for draft in takers}
 
 
+def build_delta_failure(release: Release, draft: Draft) -> Failure:
+    """Build the failure of a query that has Gaussian noise alone and no delta for it."""
+    message = f'"{draft.name}" has no delta left for its {draft.mechanisms.pure.family} noise'
+    selected = sum_selection_deltas(release)
+    if not selected or selected < release.privacy.delta:
+        return complain(release, draft.query, "E313", message)
+    hint = (
+        f"raise the delta of [privacy] above {number(selected, 2, up=True)}, lower that of "
+        "partition_selection, or choose another mechanism"
+    )
+    message += ": the selections of keys take all of the total"
+    return complain(release, draft.query, "E313", message, hint)
+
+
 def choose_own(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -> Choice:
     """Choose the noise of a query that states epsilon or rho; raise Failure if it lacks a delta."""
     demand, (pure, concentrated) = draft.demand, draft.mechanisms
     delta = demand.delta if demand.delta is not None else deltas.get(draft.name, Fraction(0))
     if pure.needs_delta and delta == 0:
-        raise complain(
-            release,
-            draft.query,
-            "E313",
-            f'"{draft.name}" has no delta left for its {pure.family} noise',
-        )
+        raise build_delta_failure(release, draft)
     options = [pure]
     if concentrated.needs_delta and (demand.delta if demand.rho is None else delta):
         options = list(dict.fromkeys([pure, concentrated]))

@@ -22,8 +22,9 @@ from dprelease.planning.budget_split import (
     build_pure_mix,
     iter_mixes,
 )
-from dprelease.planning.budgets import Total, complain
+from dprelease.planning.budgets import Total, complain, sum_selection_deltas
 from dprelease.planning.demanded_noise import (
+    build_delta_failure,
     choose_drafts,
     choose_own,
     choose_selections,
@@ -303,7 +304,7 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
             solution = solver.complete_solution(choices, [*targeted, *shared], outcome.error)
             if total.is_within(solution.loss):
                 return solution
-        raise solver.build_exhausted_failure(shared[0])
+        raise solver.build_exhausted_failure(shared)
     return solver.complete_solution(fixed, targeted, 0.0)
 
 
@@ -426,8 +427,12 @@ class _Solver(Struct, frozen=True):
             }
         return Solution(self.drafts, completed_choices, loss, method, error)
 
-    def build_exhausted_failure(self, draft: Draft) -> Failure:
-        """Build the failure of a draft for which the other queries leave no budget."""
+    def build_exhausted_failure(self, drafts: Sequence[Draft]) -> Failure:
+        """Build the failure of drafts for which the other queries leave no budget."""
+        draft, selected = drafts[0], sum_selection_deltas(self.release)
+        gaussian = [other for other in drafts if other.mechanisms.pure.needs_delta]
+        if gaussian and 0 < self.total.delta <= selected:
+            return build_delta_failure(self.release, gaussian[0])
         return complain(
             self.release, draft.query, "E312", f'the total leaves nothing for "{draft.name}"'
         )

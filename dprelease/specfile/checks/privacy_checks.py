@@ -96,6 +96,14 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
     if model.rho is not None and model.accounting == "pure":
         hint = 'write accounting = "auto", or a total epsilon'
         privacy.complain("E224", "rho is not a pure budget", "rho", hint=hint)
+    shares = any(
+        number not in paid_places and not query.list_given("epsilon", "rho", "accuracy")
+        for number, query in enumerate(parts.queries)
+    )
+    if model.rho is not None and model.accounting == "pld" and shares:
+        message = 'accounting = "pld" does not share out a total in rho'
+        hint = 'write accounting = "auto", or a total epsilon with a delta'
+        privacy.complain("E224", message, "accounting", hint=hint)
     in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
     if in_rho and model.epsilon is None and model.delta == 0:
         message = "rho needs a delta above 0, at which it implies an epsilon"

@@ -73,7 +73,7 @@ def test_a_stated_delta_is_that_of_all() -> None:
     assert made.loss.delta == Fraction(1, 10**7)
     assert bound_zcdp_delta(Fraction(1, 2), made.loss.epsilon) <= made.loss.delta - KEY_DELTA
     queries = [COUNT, MEAN | {"table": "other"}]
-    with pytest.raises(Failure, match="E315"):
+    with pytest.raises(Failure, match="E238"):
         plan(*queries, privacy={"delta": 2e-8})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import builders
 import pytest
 
-from dprelease import load
+from dprelease import Failure, load
 from dprelease.kernel.certification import certify
 from dprelease.model import Plan
 from dprelease.model.key_thresholds import compute_least_units
@@ -47,6 +47,32 @@ def test_a_mean_selects_with_the_budget_of_both(epsilon: float, least: int, befo
     assert list_least(earlier) == [("by_s_rows", before), ("m", 0)]
     assert 2 * made.steps[0].noise.parameter == earlier.steps[1].noise.parameter
     assert [read.query.name for read in made.reads] == ["m"]
+
+
+def test_gaussian_noise_beside_keys_that_take_the_whole_delta_is_refused_by_its_reason() -> None:
+    count, total = {"name": "n", "statistic": "count"}, {"name": "z", "statistic": "count"}
+    plain: dict[str, Any] = {"by": [], "mechanism": "laplace"}
+    for spare, accounting in ((0, "auto"), (0, "pld"), (1e-7, "auto")):
+        release = load(
+            builders.spec(
+                data={"path": "t.csv"},
+                privacy={"epsilon": 1, "delta": 1e-6 + spare, "accounting": accounting},
+                columns={"s": {"type": "string"}},
+                query=[
+                    count | {"by": ["s"], "partition_selection": {"delta": 1e-6}},
+                    total | plain | {"name": "y"},
+                    total | plain | {"mechanism": "gaussian"},
+                ],
+            )
+        )
+        if spare:
+            certify(make_plan(release))
+            continue
+        with pytest.raises(Failure) as refused:
+            make_plan(release)
+        (complaint,) = refused.value.complaints
+        assert (complaint.code, complaint.key) == ("E313", "query[2]")
+        assert '"z" has no delta left for its gaussian noise: the selections' in complaint.message
 
 
 def test_people_of_one_row_in_each_key_are_counted_by_values() -> None:

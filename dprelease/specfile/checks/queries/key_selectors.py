@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
@@ -32,7 +33,54 @@ def select_keys(queries: Sequence[Query], parts: Parts) -> tuple[tuple[Query, ..
         all_queries = [by_name.get(query.name, query) for query in all_queries]
         all_queries[first:first] = [query for query in settled if query.implied]
         paid |= {query.number for query in settled if query.epsilon and not query.implied}
+    _check_total_delta(queries, parts)
     return tuple(all_queries), frozenset(paid)
+
+
+def _check_total_delta(queries: Sequence[Query], parts: Parts) -> None:
+    """Complain of the first selection with which the total delta does not pay for all.
+
+    Under a total in epsilon, deltas that queries state for themselves add up with these. Under one
+    in rho, some delta is left at which epsilon is stated.
+    """
+    total = parts.privacy.model
+    in_rho = total.rho is not None
+    if not parts.privacy.is_sound("delta") or not total.delta:
+        return
+    by_table: dict[str, Query] = {}
+    for query in queries:
+        if query.key_selection is not None:
+            by_table.setdefault(query.table, query)
+    own = [] if in_rho else [query.delta for query in queries if query.delta is not None]
+    spent, available = sum(own, Fraction(0)), total.delta
+    needed = spent + sum((_get_delta(query) for query in by_table.values()), Fraction(0))
+    for query in by_table.values():
+        spent += _get_delta(query)
+        if spent < available or (spent == available and not in_rho):
+            continue
+        several = len(by_table) > 1 or own
+        subject = "the selections of keys take" if several else "the selection of keys takes"
+        if own:
+            subject = "the selections of keys and the queries' own deltas take"
+        amount = f"{subject} delta {_write_delta(needed)}{' together' if several else ''}"
+        lower = "lower these" if several else "lower it"
+        if in_rho:
+            message = f"{amount}, which leaves nothing of the delta at which epsilon is stated"
+            limit = f"above {_write_delta(needed)}, or leave it out"
+        else:
+            message = f"{amount}, more than the total {_write_delta(available)}"
+            limit = f"to {_write_delta(needed)}"
+        hint = f"raise the delta of [privacy] {limit}, or {lower}"
+        parts.queries[query.number].complain("E238", message, _SELECTION, "delta", hint=hint)
+        return
+
+
+def _get_delta(query: Query) -> Fraction:
+    return query.key_selection.delta if query.key_selection is not None else Fraction(0)
+
+
+def _write_delta(value: Fraction) -> str:
+    return f"{(Decimal(value.numerator) / value.denominator).normalize():e}"
 
 
 class _Table:
@@ -68,7 +116,10 @@ class _Table:
         payer, epsilon = amounts.get("epsilon", (None, None))
         total = self.parts.privacy.model
         if total.rho is not None:
-            self._check_in_rho(*amounts["delta"], payer)
+            if payer is not None:
+                message = "the total is in rho, and so is what selects keys"
+                hint = "leave epsilon out; the count that selects keys has a share of rho"
+                self._complain("E225", message, payer, _SELECTION, "epsilon", hint=hint)
             epsilon = None
         selection = KeySelection(amounts["delta"][1], epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
@@ -105,21 +156,13 @@ class _Table:
         if total.accounting == "pure":
             message = 'accounting = "pure" does not allow the delta of private keys'
             self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
+        elif total.rho is not None and total.accounting == "pld":
+            message = 'accounting = "pld" does not allow private keys under a total in rho'
+            hint = 'write accounting = "auto", or a total epsilon with a delta'
+            self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
         elif total.rho is None and total.accounting == "zcdp":
             message = 'accounting = "zcdp" without a total rho does not allow private keys'
             self._complain("E225", message, self.members[0], _SELECTION, hint=hint)
-
-    def _check_in_rho(self, query: Query, delta: Fraction, payer: Query | None) -> None:
-        """Complain of a selection that does not fit a total in rho."""
-        if payer is not None:
-            message = "the total is in rho, and so is what selects keys"
-            hint = "leave epsilon out; the count that selects keys has a share of rho"
-            self._complain("E225", message, payer, _SELECTION, "epsilon", hint=hint)
-        stated = self.parts.privacy.model.delta
-        if stated and delta >= stated:
-            message = "the selection of keys leaves nothing of the delta at which epsilon is stated"
-            hint = "lower it, or raise or leave out the delta of [privacy]"
-            self._complain("E238", message, query, _SELECTION, "delta", hint=hint)
 
     def _check_count_in_rho(self, count: Query) -> None:
         """Complain of a count with a budget that no selection under a total in rho has."""
