@@ -259,8 +259,8 @@ LIMITS: dict[str, dict[str, str]] = {
         "expressions.growth:MOST_OPERATIONS": "weighted operations on one record",
     },
     "Data": {
-        "sources.shared.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
-        "nulls",
+        "sources.shared.first_lines:LINE_LIMIT": "size of a line of CSV; a longer one is a record "
+        "of nulls",
         "sources.shared.files:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
         "sources.shared.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
         "one is cut",

@@ -30,6 +30,7 @@ KINDS: dict[Callable[[object], object], str] = {
     number_texts.read_interval: "number",
     number_texts.bound: "whole number from 1",
     number_texts.read_record_number: "whole number from 1",
+    number_texts.read_skipped_rows: "whole number from 1 to 10,000",
     number_texts.record_lines: "whole number from 2 to 10,000",
     number_texts.read_design_effect: "number above 0, at most 1,000",
     number_texts.read_population: "whole number from 1",

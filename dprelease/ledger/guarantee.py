@@ -55,10 +55,16 @@ def _describe_records(dialect: Dialect) -> dict[str, object]:
     """State what decides where records of CSV begin and end, unless each line is one."""
     # Without a header the first line is a record; over several lines, quotes decide.
     facts: dict[str, object] = {} if dialect.header else {"header": False}
+    facts |= _describe_nondefault(dialect, "skip_rows")
     if dialect.max_lines == 1:
         return facts
     width = {} if dialect.header else {"fields": len(dialect.names or ())}
-    return {**facts, **width, **_describe_dialect(dialect, "max_lines", "delimiter", "quote")}
+    return {
+        **facts,
+        **width,
+        **_describe_dialect(dialect, "max_lines", "delimiter", "quote"),
+        **_describe_nondefault(dialect, "unnamed_field"),
+    }
 
 
 def _describe_dialect(dialect: Dialect, *names: str) -> dict[str, object]:
@@ -133,7 +139,7 @@ def _describe_reading(release: Release, name: str, *, nulls: bool) -> dict[str, 
     if "encoding" not in SOURCES[source.format].options:
         return facts | _describe_nondefault(dialect, "strip", *(("null_values",) if nulls else ()))
     facts |= _describe_dialect(dialect, "delimiter", "quote", "encoding", "strip", "header")
-    facts |= _describe_nondefault(dialect, "max_lines")
+    facts |= _describe_nondefault(dialect, "max_lines", "skip_rows", "unnamed_field")
     if not dialect.header:
         read = set(_iter_fields(release.columns, name))
         names = dialect.names or ()

@@ -18,6 +18,8 @@ class Dialect(Struct, frozen=True):
 
     Numbers have the mark ``decimal``, and ``thousands`` between groups of three digits if it is not
     empty. A record has at most ``max_lines``: of more than one, line breaks stand between quotes.
+    ``skip_rows`` lines stand before the header. ``unnamed_field``: "first" or "last" if each record
+    has a field there that the header does not name.
     """
 
     delimiter: str = ","
@@ -30,6 +32,8 @@ class Dialect(Struct, frozen=True):
     decimal: str = "."
     thousands: str = ""
     max_lines: int = 1
+    skip_rows: int = 0
+    unnamed_field: str = ""
 
 
 class Database(Struct, frozen=True):

@@ -58,7 +58,8 @@ SOURCES = {
         "dprelease.sources.csv.csv_source", "CSV", Records.LINES,
         (".csv", ".txt", ".tsv"), (".csv",),
         frozenset(
-            {"delimiter", "quote", "encoding", "null_values", "header", "names", "strip",
+            {"delimiter", "quote", "encoding", "null_values", "header", "skip_rows",
+             "unnamed_field", "names", "strip",
              "decimal", "thousands", "multiline", "max_lines_per_record"}
         ),
         (".gz", ".zst"),

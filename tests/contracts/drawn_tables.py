@@ -129,8 +129,15 @@ def csv_files(draw: st.DrawFn, folder: Path, rows: Rows) -> Stored:
     formatted = draw(st.sampled_from([False, False, False, True]))
     several = draw(st.sampled_from([1, 1, 1, 3])) if dialect.quote else 1
     dialect = replace(dialect, max_lines=several)
-    form = Form(dialect, columns, form.newline, form.bom, form.ended, form.files)
-    lines = [_format_line(rng, form, row, state, formatted) for row in rows]
+    before = draw(
+        st.sampled_from([(), (), (), (b'a "title', b""), (b"sep=" + dialect.delimiter.encode(),)])
+    )
+    before = before if dialect.header or before[1:] else ()
+    is_named = before[1:] == () and dialect.header  # a line sep= needs no key
+    dialect = replace(dialect, skip_rows=0 if is_named else len(before))
+    form = Form(dialect, columns, form.newline, form.bom, form.ended, form.files, before)
+    surplus = draw(st.sampled_from([b"", b"", b"", dialect.delimiter.encode()]))
+    lines = [_format_line(rng, form, row, state, formatted) + surplus for row in rows]
     if several > 1:
         lines = [_break_line(rng, form, line) for line in lines]
     (folder / "csv").mkdir()
@@ -142,6 +149,7 @@ def csv_files(draw: st.DrawFn, folder: Path, rows: Rows) -> Stored:
     changes = {name: {"format": form_, "zone": zone} for name, (form_, zone) in FORMATS.items()}
     read = declare(**(changes if formatted else {}))
     is_clean = usual and state == "clean" and several == 1 and packing == ""
+    is_clean = is_clean and form.newline != b"\r" and not surplus and not before
     return Stored(replace(source, dialect=dialect), twin, read, is_clean=is_clean)
 
 

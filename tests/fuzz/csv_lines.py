@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from dprelease.model import ColumnType, Dialect
-from dprelease.sources.shared.files import BOM, LINE_LIMIT
+from dprelease.sources.shared.first_lines import BOM, LINE_LIMIT
 
 T = ColumnType
 KINDS = {
@@ -25,7 +25,7 @@ KINDS = {
     "o": T.STRING,  # opaque: the unit
     "n": T.STRING,  # not read
 }
-NEWLINES = (b"\n", b"\n", b"\r\n")
+NEWLINES = (b"\n", b"\n", b"\r\n", b"\r")
 NULLS = (
     ("",),
     ("",),
@@ -103,6 +103,7 @@ class Form:
     bom: bool = False
     ended: bool = True  # whether the last line is
     files: int = 1
+    before: tuple[bytes, ...] = ()  # lines before the header, or the first record
 
     def written(self, folder: Path, some: Sequence[bytes]) -> bool:
         """Write the lines to as many files; False where a file would be empty."""
@@ -114,8 +115,8 @@ class Form:
     def _bytes_of(self, some: Sequence[bytes]) -> bytes:
         names = [self.dialect.delimiter.join(self.columns).encode()] if self.dialect.header else []
         marked = self.bom or (not names and bool(some) and some[0].startswith(BOM))
-        end = self.newline if self.ended and (names or some) else b""
-        return BOM * marked + self.newline.join([*names, *some]) + end
+        end = self.newline if self.ended and (names or some or self.before) else b""
+        return BOM * marked + self.newline.join([*self.before, *names, *some]) + end
 
 
 def forms(rng: Random) -> Form:

@@ -6,6 +6,7 @@ rows in ``request_content``, and of the header.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,8 @@ from dprelease.sources.shared.data_failures import (
     list_derived_columns,
     list_read_columns,
 )
-from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, lay_out
+from dprelease.sources.shared.files import Layout, lay_out
+from dprelease.sources.shared.first_lines import BOM, LINE_LIMIT
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -127,17 +129,41 @@ def _csv_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record
 
 def _file_records(path: str, layout: Layout, dialect: Dialect) -> Iterator[list[str | None]]:
     with open(path, "rb") as stream:
-        lines = stream.read().removeprefix(BOM).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    at = int(dialect.header)
+        lines = _lines(stream.read().removeprefix(BOM), dialect)
+    at = 0
     while at < len(lines):
         taken = _several(lines[at : at + dialect.max_lines], layout, dialect)
         record, at = b"\n".join(lines[at : at + taken]), at + taken
-        text = record.removesuffix(b"\r").decode(layout.encoding, "replace")
+        text = record.rstrip(b"\r").decode(layout.encoding, "replace")
         fields = read_fields(text, dialect.delimiter, dialect.quote)
-        whole = fields is not None and len(fields) == layout.width and len(record) <= LINE_LIMIT
-        yield list(fields) if fields is not None and whole else [None] * layout.width
+        whole = _fits(fields, layout) and len(record) <= LINE_LIMIT
+        yield (
+            list(fields)[: layout.width] if fields is not None and whole else [None] * layout.width
+        )
+
+
+def _lines(content: bytes, dialect: Dialect) -> list[bytes]:
+    """The lines after the header, which decides if carriage returns alone end lines."""
+    line, alone = b"", False
+    for turn in range(dialect.skip_rows + 2 * dialect.header):
+        # The last one may be the header: a line ``sep=`` stands before it at most.
+        if turn == dialect.skip_rows + 1 and line[:4].lower() != b"sep=":
+            break
+        end = re.search(rb"\r*\n|\r", content)
+        place = end.end() if end else len(content)
+        line, alone = content[:place], bool(end and b"\n" not in end[0])
+        content = content[place:]
+    if alone:
+        content = re.sub(rb"\r+(?![\r\n])", lambda match: b"\n" * len(match[0]), content)
+    lines = content.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _fits(fields: Sequence[str] | None, layout: Layout) -> bool:
+    """Whether fields are as many as the header's, but for empty ones at the end."""
+    if fields is None or len(fields) < layout.width - layout.nameless:
+        return False
+    return all(not field.strip(" \t\n\v\f\r") for field in fields[layout.width :])
 
 
 def _several(lines: Sequence[bytes], layout: Layout, dialect: Dialect) -> int:
@@ -146,9 +172,9 @@ def _several(lines: Sequence[bytes], layout: Layout, dialect: Dialect) -> int:
         record = b"\n".join(lines[:size])
         if record.count(dialect.quote.encode()) % 2:
             continue
-        text = record.removesuffix(b"\r").decode(layout.encoding, "replace")
+        text = record.rstrip(b"\r").decode(layout.encoding, "replace")
         fields = read_fields(text, dialect.delimiter, dialect.quote, strict=True)
-        whole = fields is not None and len(fields) == layout.width and len(record) <= LINE_LIMIT
+        whole = _fits(fields, layout) and len(record) <= LINE_LIMIT
         return size if whole else 1
     return 1
 

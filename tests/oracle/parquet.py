@@ -19,7 +19,8 @@ from oracle.values import Record, text_record, whole
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn, Source
 from dprelease.sources.shared.data_failures import build_lost_failure
-from dprelease.sources.shared.files import LINE_LIMIT, resolve
+from dprelease.sources.shared.files import resolve
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 

@@ -387,6 +387,8 @@ def _describe_data(release: Release) -> DataFile:
         decimal=dialect.decimal if dialect.decimal != "." else None,
         thousands=dialect.thousands or None,
         max_lines_per_record=dialect.max_lines if dialect.max_lines > 1 else None,
+        skip_rows=dialect.skip_rows or None,
+        unnamed_field=dialect.unnamed_field or None,
     )
 
 

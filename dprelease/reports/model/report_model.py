@@ -414,6 +414,8 @@ class DataFile(Fact, frozen=True, kw_only=True):
     decimal: str | None = None
     thousands: str | None = None
     max_lines_per_record: int | None = None
+    skip_rows: int | None = None
+    unnamed_field: str | None = None
     design_effect: Annotated[
         Number | None,
         extend_schema(

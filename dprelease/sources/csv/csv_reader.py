@@ -1,13 +1,15 @@
 """The careful CSV reader: it reads any bytes, as a stream, and each record by itself.
 
-A record is one physical line: bytes up to a line feed, less one carriage return before it. How it
-is read depends on the line alone:
+A record is one physical line: bytes up to a line feed, less the carriage returns before it, or up
+to a carriage return where these end lines (see ``first_lines``). How it is read depends on the line
+alone:
 
 * a field that begins with the quote character (spaces before it don't count) runs to the closing
   quote, holds delimiters, and a doubled quote is one quote; spaces may follow the closing quote.
   Quotes elsewhere are ordinary characters.
 * A line with another number of fields than the header, with an unclosed quote, with text after a
-  closing quote, or longer than 1 MiB is one record whose fields are all null.
+  closing quote, or longer than 1 MiB is one record whose fields are all null. Empty fields beyond
+  the header's don't count, nor do missing ones that have no name in it.
 * A byte that is invalid in the encoding becomes U+FFFD.
 * An empty line is a record like any other: of one empty field, if the table has a single column.
 
@@ -16,6 +18,7 @@ The fast reader of DuckDB is used instead where it would read the same (see ``li
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BufferedReader
 from typing import TYPE_CHECKING, Any
@@ -24,7 +27,14 @@ from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 from dprelease.sources.shared.arrow_texts import build_texts
 from dprelease.sources.shared.data_failures import build_unended_failure
-from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, Split
+from dprelease.sources.shared.files import Layout, Split
+from dprelease.sources.shared.first_lines import (
+    BOM,
+    LINE_LIMIT,
+    Beginning,
+    find_next_line,
+    read_beginning,
+)
 from dprelease.sources.shared.locations import find_packing, open_unpacked
 
 if TYPE_CHECKING:
@@ -38,11 +48,13 @@ if TYPE_CHECKING:
 # Bytes that the Arrow reader would take for the end of a line, or drop.
 _ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
+_FEED, _RETURN = b"\n\r"
+_ALONE = re.compile(rb"\r+(?![\r\n])")  # carriage returns before no line feed
 
 
 def iter_blocks(
     split: Split,
-    header: bool,
+    dialect: Dialect,
     count: Callable[[int], None] | None = None,
     *,
     must_end: bool = False,
@@ -51,24 +63,30 @@ def iter_blocks(
 
     Args:
         split: The file, or a part of it.
-        header: The first line of the file is a header, which is left out.
+        dialect: Tells which lines stand before the records; these are left out.
         count: Is told of the compressed bytes of a compressed file.
-        must_end: Refuse a last line without a line feed.
+        must_end: Refuse a last line without a line end.
 
     Yields:
-        A block without byte order mark, and the number of over-long lines left out before it.
+        A block without byte order mark, with a line feed at the end of each line, and the number of
+        over-long lines left out before it.
 
     Raises:
-        Failure: Exit code 5 for a last line without a line feed if it ``must_end``.
+        Failure: Exit code 5 for a last line without a line end if it ``must_end``.
         OSError: The file can't be read, or is shorter than when it was split.
     """
+    with open_unpacked(split.path) as stream:
+        beginning = read_beginning(stream, dialect)
+    if beginning is None:
+        raise OSError("the file has changed")
     with open_unpacked(split.path, count) as stream:
-        begun, at = _seek_first_line(stream, split.start, header)
-        if split.end is not None and begun >= split.end:
+        at = _seek_first_line(stream, split.start, beginning)
+        if split.end is not None and at >= split.end:
             return
+        chunks = _iter_chunks(stream, at, split.end, beginning.returns)
         rest = b""
         skipping = False  # inside an over-long line
-        for chunk in _iter_chunks(stream, at, split.end):
+        for chunk in _feed_lines(chunks) if beginning.returns else chunks:
             data = rest + chunk
             overlong = 0
             if skipping:
@@ -86,40 +104,56 @@ def iter_blocks(
         yield rest, int(skipping)
 
 
-def _seek_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
-    """Go to the first line at or after ``start``; return where it begins, and its text."""
-    if start:
-        stream.seek(start - 1)
-        _skip_line(stream)
-        return stream.tell(), stream.tell()
-    text = len(BOM) if stream.peek(len(BOM)).startswith(BOM) else 0
-    stream.read(text)
-    if header:
-        _skip_line(stream)
-        return stream.tell(), stream.tell()
-    return 0, text
+def _seek_first_line(stream: BufferedReader, start: int, beginning: Beginning) -> int:
+    """Go to the first record at or after ``start``; return where it begins."""
+    at = beginning.start
+    if start <= at:
+        stream.read(at)  # a packed file is read forwards only
+        return at
+    at = find_next_line(stream, start - 1, beginning.returns, CHUNK)
+    stream.seek(at)
+    return at
 
 
-def _skip_line(stream: BufferedReader) -> None:
-    """Read to the end of a line, however long it is."""
-    while (part := stream.readline(CHUNK)) and not part.endswith(b"\n"):
-        pass
-
-
-def _iter_chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
+def _iter_chunks(
+    stream: BufferedReader, at: int, end: int | None, returns: bool
+) -> Iterator[bytes]:
     """Read to the end of the line that holds the last byte before ``end``."""
-    while end is None or at < end - 1:
-        chunk = stream.read(CHUNK if end is None else min(CHUNK, end - 1 - at))
+    if end is not None:
+        begun, end = at, find_next_line(stream, end - 1, returns, CHUNK)
+        stream.seek(begun)
+    while end is None or at < end:
+        chunk = stream.read(CHUNK if end is None else min(CHUNK, end - at))
         if not chunk:
             if end is not None:
                 raise OSError("the file is shorter than it was")
             return
         at += len(chunk)
         yield chunk
-    while part := stream.readline(CHUNK):
-        yield part
-        if part.endswith(b"\n"):
-            return
+
+
+def _feed_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Write a line feed for each carriage return that ends a line alone."""
+    waiting = 0  # carriage returns whose line feed may follow
+    for chunk in chunks:
+        body = chunk.lstrip(b"\r")
+        waiting += len(chunk) - len(body)
+        if not body:
+            continue
+        if waiting and body[0] != _FEED:
+            yield from _iter_feeds(waiting)
+        kept = body.rstrip(b"\r")
+        waiting = len(body) - len(kept)
+        if kept.count(b"\r") != kept.count(b"\r\n"):
+            kept = _ALONE.sub(lambda match: b"\n" * len(match[0]), kept)
+        yield kept
+    yield from _iter_feeds(waiting)
+
+
+def _iter_feeds(number: int) -> Iterator[bytes]:
+    while number:
+        yield b"\n" * min(number, CHUNK)
+        number -= min(number, CHUNK)
 
 
 class Splitter:
@@ -127,7 +161,12 @@ class Splitter:
 
     def __init__(self, dialect: Dialect, layout: Layout, places: Sequence[int]) -> None:
         self.dialect = dialect
+        self.has_record = layout.has_record
         self.width = layout.width
+        # Numbers of fields to try, the one that the last block had first.
+        self._widths = list(
+            dict.fromkeys((layout.width, layout.width + 1, layout.width - layout.nameless))
+        )
         self.encoding = layout.encoding
         self.must_end = layout.must_end
         self.wanted = places
@@ -158,12 +197,12 @@ class Splitter:
             if plain and self.width == 1:
                 yield [build_texts(plain) for _ in self.wanted]
             elif plain:
-                yield self._read_by_arrow("\n".join(plain).encode(), "")
+                yield self._read_by_arrow("\n".join(plain).encode(), "", self.width)
             for column in columns:
                 column.extend([None] * overlong)
             for line in odd:
                 fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
-                complete = fields is not None and len(fields) == self.width
+                complete = self.has_record(fields)
                 for column, place in zip(columns, self.wanted, strict=True):
                     column.append(fields[place] if fields is not None and complete else None)
         yield [build_texts(column) for column in columns]
@@ -180,11 +219,16 @@ class Splitter:
             data = data.replace(b"\r\n", b"\n")
         if self.encoding != "utf-8":
             data = data.decode(self.encoding, "replace").encode()
-        try:
-            columns = self._read_by_arrow(data, self.dialect.quote)
-        except pa.ArrowInvalid:
-            return None  # another number of fields somewhere, or bytes that are not UTF-8
-        return columns if len(columns[0]) == records else None
+        for width in self._widths:
+            try:
+                columns = self._read_by_arrow(data, self.dialect.quote, width)
+            except pa.ArrowInvalid:
+                continue  # another number of fields somewhere, or bytes that are not UTF-8
+            if len(columns[0]) == records:
+                self._widths.remove(width)
+                self._widths.insert(0, width)
+                return columns
+        return None
 
     def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
         """Sort lines into those of nothing but fields and delimiters, and all others."""
@@ -200,12 +244,12 @@ class Splitter:
             (plain if easy else odd).append(line)
         return plain, odd
 
-    def _read_by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
-        """Split lines by the Arrow reader; raises ArrowInvalid."""
+    def _read_by_arrow(self, data: bytes, quote: str, width: int) -> list[pyarrow.Array]:
+        """Split lines of ``width`` fields by the Arrow reader; raises ArrowInvalid."""
         import pyarrow as pa
         from pyarrow import csv
 
-        names = [str(place) for place in range(self.width)]
+        names = [str(place) for place in range(width)]
         field_names = [str(place) for place in self.wanted]
         table = csv.read_csv(
             pa.BufferReader(data),
@@ -216,8 +260,11 @@ class Splitter:
                 newlines_in_values=self.dialect.max_lines > 1,
             ),
             csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                include_columns=field_names,
+                # Without a value, the field beyond the header's has only nulls, or is refused.
+                column_types=dict.fromkeys(names[: self.width], pa.string())
+                | dict.fromkeys(names[self.width :], pa.null()),
+                include_columns=[*field_names, *names[self.width :]],
+                null_values=[""],
                 strings_can_be_null=False,
             ),
         )
@@ -234,7 +281,7 @@ class Splitter:
             overlong = len(raw) - len(short)
             raw = short
         if b"\r" in block:
-            raw = [line.removesuffix(b"\r") for line in raw]
+            raw = [line.rstrip(b"\r") for line in raw]
         if not raw:
             return [], overlong
         return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
@@ -268,7 +315,7 @@ def _iter_batches(
     import pyarrow as pa
 
     for split in splits:
-        read = iter_blocks(split, splitter.dialect.header, count, must_end=splitter.must_end)
+        read = iter_blocks(split, splitter.dialect, count, must_end=splitter.must_end)
         if not find_packing(split.path):
             read = _count_bytes(read, count)
         for columns in splitter.iter_columns(read):
@@ -284,9 +331,6 @@ def _count_bytes(
 
 
 # --- blocks of lines so clean that any reader makes the same of them ------------------------------
-
-
-_FEED, _RETURN = b"\n\r"
 
 
 def clean_records(block: bytes, dialect: Dialect) -> int | None:

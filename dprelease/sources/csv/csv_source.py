@@ -94,7 +94,7 @@ class ByDuckDB(Struct, frozen=True):
             "columns": struct({f"f{place}": "VARCHAR" for place in range(self.layout.width)}),
             "auto_detect": False,
             "header": False,
-            "skip": 1 if self.dialect.header else 0,
+            "skip": (self.layout.preamble or 0) + self.dialect.header,
             "delim": self.dialect.delimiter,
             "quote": self.dialect.quote,
             "escape": self.dialect.quote,

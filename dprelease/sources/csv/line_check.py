@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, TypeVar
 from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, PACKED_LINES, is_of_class
 from dprelease.files.system import start, wait_for
 from dprelease.model import Dialect
-from dprelease.sources.shared.files import LINE_LIMIT, Layout
+from dprelease.sources.shared.files import Layout
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 from dprelease.sources.shared.locations import find_packing, open_unpacked
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 
@@ -52,6 +53,7 @@ class LineScan(threading.Thread):
         self._layout = layout
         self._quote = dialect.quote.encode()
         self._header = dialect.header
+        self._skipped = (layout.preamble or 0) + dialect.header
         self._blanks = [ord(blank) for blank in (" ", "\t") if blank != dialect.delimiter]
         self._on_doubt = on_doubt
         self._stopped = False
@@ -118,7 +120,7 @@ class LineScan(threading.Thread):
         unended = buffer[SEAM - 1] != _FEED
         if (returns and not returns == feeds == pairs) or (unended and self._layout.must_end):
             raise _DoubtError
-        records = feeds + unended - self._header
+        records = feeds + unended - self._skipped
         return records, bool(returns) if feeds else None
 
     def _count_open_bytes(self, buffer: bytearray, end: int, begun: int) -> int:
@@ -176,7 +178,7 @@ class _DoubtError(Exception):
 
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
     """Tell if DuckDB's reader can read packing, encoding and dialect; a record must be a line."""
-    if len({find_packing(path) for path in layout.paths}) > 1:
+    if len({find_packing(path) for path in layout.paths}) > 1 or layout.preamble is None:
         return False
     return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
 

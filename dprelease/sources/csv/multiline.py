@@ -39,7 +39,8 @@ from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 from dprelease.sources.csv.csv_reader import Splitter
 from dprelease.sources.shared.arrow_texts import build_texts
-from dprelease.sources.shared.files import LINE_LIMIT, Layout
+from dprelease.sources.shared.files import Layout
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 
 if TYPE_CHECKING:
     import pyarrow
@@ -119,9 +120,9 @@ class MultilineSplitter(Splitter):
         """Split lines into the fields of one record; None if they are not one."""
         if len(lines) > self.dialect.max_lines or len(_join_lines(lines)) > LINE_LIMIT + 1:
             return None
-        text = b"\n".join(lines).removesuffix(b"\r").decode(self.encoding, "replace")
+        text = b"\n".join(lines).rstrip(b"\r").decode(self.encoding, "replace")
         fields = split_line(text, self.dialect.delimiter, self.dialect.quote, strict=True)
-        return fields if fields is not None and len(fields) == self.width else None
+        return fields if self.has_record(fields) else None
 
 
 def _join_lines(lines: Sequence[bytes]) -> bytes:

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from dprelease.expressions.nodes import BLANKS
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.model.source_registry import SOURCES
 from dprelease.sources.shared.column_names import choose_place, find_places
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
+from dprelease.sources.shared.first_lines import LINE_LIMIT, Beginning, read_beginning
 from dprelease.sources.shared.locations import (
     find_packing,
     is_hidden,
@@ -25,9 +27,7 @@ from dprelease.sources.shared.locations import (
     strip_packing_suffix,
 )
 
-BOM = b"\xef\xbb\xbf"
 _ASCII = "".join(map(chr, range(128)))
-LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell of any other format is null
 
 
@@ -57,10 +57,6 @@ def resolve(source: Source) -> tuple[str, ...]:
             raise build_data_failure("E401", f"no data file matches {pattern}")
         for path in paths:
             check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
-            if source.must_end and not find_packing(
-                path
-            ):  # of a packed one it is known when it is read
-                _check_end(path, pattern)
     except OSError:
         raise build_data_failure("E402", f"{pattern} can't be read") from None
     _check_once(paths, pattern)
@@ -146,16 +142,20 @@ def read_marks(path: str) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _check_end(path: str, pattern: str) -> None:
-    """Refuse a file whose last line has no line feed."""
-    # An empty last record without a line feed would not be there.
-    with open_binary(path) as stream:
-        if not stream.seek(0, os.SEEK_END):
-            return
-        stream.seek(-1, os.SEEK_END)
-        if stream.read(1) != b"\n":
-            message = f"the last line of a file of {pattern} has no line feed"
-            raise build_data_failure("E434", message)
+def _check_end(path: str, pattern: str, returns: bool) -> None:
+    """Refuse a file whose last line has no line end."""
+    # An empty last record without a line end would not be there.
+    try:
+        with open_binary(path) as stream:
+            if not stream.seek(0, os.SEEK_END):
+                return
+            stream.seek(-1, os.SEEK_END)
+            last = stream.read(1)
+    except OSError:
+        raise build_data_failure("E402", f"{pattern} can't be read") from None
+    if last != b"\n" and not (returns and last == b"\r"):
+        message = f"the last line of a file of {pattern} has no line feed"
+        raise build_data_failure("E434", message)
 
 
 class Split(Struct, frozen=True):
@@ -173,8 +173,11 @@ class Split(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """Places of the declared columns in every CSV file of the source.
 
-    ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.
-    ``must_end``: a file whose last line has no line feed is not read.
+    ``width`` is the number of fields in the header, ``position`` the field (from 0) of each column.
+    ``nameless``: so many fields at the end of the header have no name, and a record may leave them
+    out. ``preamble`` lines stand before the header of each file; None if the files differ, or a
+    quote in them could mislead a reader of whole records. ``must_end``: a file whose last line has
+    no line end is not read.
     """
 
     paths: tuple[str, ...]
@@ -182,6 +185,14 @@ class Layout(Struct, frozen=True):
     position: dict[str, int]
     encoding: str
     must_end: bool = False
+    nameless: int = 0
+    preamble: int | None = 0
+
+    def has_record(self, fields: Sequence[str] | None) -> bool:
+        """Tell if fields are those of a record; beyond the header they must be empty."""
+        if fields is None or len(fields) < self.width - self.nameless:
+            return False
+        return len(fields) <= self.width or not "".join(fields[self.width :]).strip(BLANKS)
 
 
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
@@ -197,7 +208,12 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     paths = resolve(source)
     dialect = source.dialect
     encoding = _find_encoding(dialect.encoding)
-    names = _read_names(paths, dialect, encoding, source.pattern)
+    beginnings = [_read_beginning(path, dialect, source.pattern) for path in paths]
+    if source.must_end:
+        for path, beginning in zip(paths, beginnings, strict=True):
+            if not find_packing(path):  # of a packed one it is known when it is read
+                _check_end(path, source.pattern, beginning.returns)
+    names = _read_names(beginnings, dialect, encoding, source.pattern)
     where = "the header" if dialect.header else "[data] names"
     usual = f"{where} must hold exactly this name, including upper and lower case"
     position = {
@@ -206,38 +222,67 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
         )
         for column in list_read_columns(inputs)
     }
-    return Layout(paths, len(names), position, encoding, source.must_end)
+    named = max((place for place, name in enumerate(names, 1) if name.strip()), default=1)
+    preambles = {len(beginning.preamble) for beginning in beginnings}
+    quote = dialect.quote.encode()
+    is_quoted = bool(quote) and any(quote in line for each in beginnings for line in each.preamble)
+    return Layout(
+        paths, len(names), position, encoding, source.must_end, len(names) - named,
+        None if is_quoted or len(preambles) > 1 else preambles.pop(),
+    )  # fmt: skip
+
+
+def _read_beginning(path: str, dialect: Dialect, pattern: str) -> Beginning:
+    """Read the lines of a file before its records."""
+    try:
+        with open_unpacked(path) as stream:
+            beginning = read_beginning(stream, dialect)
+    except OSError:
+        beginning = None
+    if beginning is None:
+        if dialect.skip_rows:
+            message = f"{pattern} has no header after its first {dialect.skip_rows} lines"
+            if not dialect.header:
+                message = f"{pattern} has fewer than the {dialect.skip_rows} lines of skip_rows"
+            raise build_data_failure("E404", message, "write how many lines stand before it")
+        raise build_data_failure("E404", f"the header line of {pattern} can't be read")
+    if beginning.separator not in {None, dialect.delimiter} and dialect.header:
+        message = f"the line sep= at the beginning of {pattern} names another delimiter"
+        raise build_data_failure(
+            "E404", message, "write that character as delimiter in [data]", "data.delimiter"
+        )
+    return beginning
 
 
 def _read_names(
-    paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str
+    beginnings: Sequence[Beginning], dialect: Dialect, encoding: str, pattern: str
 ) -> tuple[str, ...]:
     """Read column names in file order: declared ones, or those of the common header."""
     names = dialect.names
     if dialect.header:
-        headers = {_read_header(path, dialect, encoding, pattern) for path in paths}
+        headers = {_read_header(each, dialect, encoding, pattern) for each in beginnings}
         if len(headers) > 1:
             raise build_data_failure("E407", f"the files of {pattern} have different headers")
         names = headers.pop()
+        unnamed = {"first": ("", *names), "last": (*names, "")}
+        names = unnamed.get(dialect.unnamed_field, names)
     if not names:
         raise build_data_failure(
             "E404", f"{pattern} has no column names", "set header or names in [data]"
         )
-    if len(set(names)) < len(names):
-        raise build_data_failure("E406", f"a column name occurs twice in the header of {pattern}")
     return names
 
 
-def _read_header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+def _read_header(
+    beginning: Beginning, dialect: Dialect, encoding: str, pattern: str
+) -> tuple[str, ...]:
     problem = build_data_failure("E404", f"the header line of {pattern} can't be read")
     try:
-        with open_unpacked(path) as stream:
-            line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
-        text = line.removeprefix(BOM).decode(encoding)
-    except (OSError, UnicodeDecodeError):
+        text = (beginning.header or b"").decode(encoding)
+    except UnicodeDecodeError:
         raise problem from None
     fields = split_line(text, dialect.delimiter, dialect.quote)
-    if fields is None or len(line) > LINE_LIMIT:
+    if fields is None:
         raise problem
     if dialect.strip:
         fields = [field.strip(" \t") for field in fields]

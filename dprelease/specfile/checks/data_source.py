@@ -305,7 +305,18 @@ def _read_dialect(part: Part[DataSection]) -> Dialect:
     return Dialect(
         delimiter, quotes, encoding or "utf-8", nulls, header, names, bool(model.strip),
         model.decimal or ".", thousands or "", _read_max_lines(part, quotes),
+        model.skip_rows or 0, _read_unnamed_field(part, header),
     )  # fmt: skip
+
+
+def _read_unnamed_field(part: Part[DataSection], header: bool) -> str:
+    """Read which field has no name; "" for none."""
+    field = part.model.unnamed_field
+    if field is not None and not header and "header" not in part.bad:
+        message = "unnamed_field has no effect, because the file has no header"
+        hint = "leave it out, and name the field in names"
+        part.complain("E111", message, "unnamed_field", hint=hint, at="key")
+    return field or ""
 
 
 def _read_max_lines(part: Part[DataSection], quote: str) -> int:

@@ -155,6 +155,12 @@ def record_lines(value: object) -> int:
     return lines
 
 
+def read_skipped_rows(value: object) -> int:
+    """Read how many lines stand before the header: from 1 to 10,000. Raises ``Refused``."""
+    hint = "write how many lines stand before the header, such as 3"
+    return _read_whole(value, MAX_RECORD_LINES, "E229", hint)
+
+
 def read_population(value: object) -> int:
     """Read how many units there are in public: from 1 to 10^12. Raises ``Refused``."""
     return _read_whole(

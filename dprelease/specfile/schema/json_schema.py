@@ -118,6 +118,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "minimum": 1,
         "maximum": number_texts.MAX_BOUND,
     },
+    number_texts.read_skipped_rows: {"type": "integer", "minimum": 1, "maximum": 10_000},
     number_texts.record_lines: {
         "type": "integer",
         "minimum": 2,

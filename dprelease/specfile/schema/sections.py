@@ -39,6 +39,7 @@ from dprelease.specfile.keys.number_texts import (
     read_interval,
     read_population,
     read_probability,
+    read_skipped_rows,
     record_lines,
     weight,
 )
@@ -63,6 +64,7 @@ Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
 Unit = Literal["row", "column"]
+UnnamedField = Literal["first", "last"]
 
 *_FIRST, _LAST = STATISTICS
 
@@ -137,6 +139,18 @@ class DataSection(Section, header="[data]"):
     encoding = Key(read_option, "utf-8, latin-1 or cp1252", '"utf-8"')
     null_values = Key(read_texts, "texts that stand for a missing value", '[""]')
     header = Key(flag, "whether the first line names the columns", "true")
+    skip_rows = Key(
+        read_skipped_rows,
+        "how many lines stand before the header, such as a title: 1 to 10,000",
+        "0",
+    )
+    unnamed_field = Choice[UnnamedField | None](
+        UnnamedField,
+        None,
+        'where each record has one field that the header does not name: `"first"`, as R writes the '
+        'names of rows, or `"last"`; an empty field at the end needs no key',
+        "none",
+    )
     names = Key(read_texts, "the columns' names, all in order, when `header = false`")
     strip = Key(flag, "removes spaces and tabs around fields", "false")
     decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')

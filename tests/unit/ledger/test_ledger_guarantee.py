@@ -203,6 +203,9 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         (read_rows(multiline=True, **FURTHER),),
     ),
     "a first line that is a record": ("header", (read_rows(),), (read_rows(**NAMED),)),
+    "lines before the header": ("skip_rows", (), ({"data": {"skip_rows": 1}},)),
+    "a field without a name": ("unnamed_field", (), ({"data": {"unnamed_field": "first"}},)),
+    "lines before the first record": ("skip_rows", (read_rows(),), (read_rows(skip_rows=1),)),
     "records, or people": ("another unit", (), (read_rows(),)),
     "another column": ("another unit", (), ({"privacy": {"unit_column": "house"}},)),
     "other neighbours": ("another adjacency", (), (REPLACED,)),
@@ -266,7 +269,7 @@ def test_losses_of_the_same_unit_add_up(tmp_path: Path, what: str) -> None:
 
 HELD = {
     "[data]": "format delimiter quote encoding null_values header names strip decimal thousands "
-    "multiline max_lines_per_record",
+    "multiline max_lines_per_record skip_rows unnamed_field",
     "[privacy]": "unit unit_column adjacency",
     "[columns.NAME]": "type nulls format zone expression",
 }

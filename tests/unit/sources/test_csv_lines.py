@@ -17,13 +17,16 @@ from hypothesis import strategies as st
 from oracle.engine import read_fields
 from thorough import examples
 
+from dprelease.errors import Failure
 from dprelease.files.csv_line import split_line
-from dprelease.model import Dialect
+from dprelease.model import ColumnType, Dialect, InputColumn, Source
 from dprelease.sources.csv import csv_reader as csv_records
 from dprelease.sources.csv import line_check as csv_scan
 from dprelease.sources.csv.csv_reader import clean_records
+from dprelease.sources.csv.csv_source import SOURCE
 from dprelease.sources.csv.line_check import LineScan, read_with_scan
 from dprelease.sources.shared.files import Layout, Split
+from dprelease.sources.shared.read_share import UNTOLD
 
 
 @given(
@@ -64,27 +67,30 @@ def test_blocks_hold_every_line_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
         assert (
-            b"".join(block for block, _ in csv_records.iter_blocks(Split(str(path)), True)) == body
+            b"".join(block for block, _ in csv_records.iter_blocks(Split(str(path)), Dialect()))
+            == body
         )
         patch.setattr(csv_records, "LINE_LIMIT", 5)
         layout = Layout((str(path),), 1, {}, "utf-8")
         splitter = csv_records.Splitter(Dialect(), layout, [0])
         lines: list[str] = []
         skipped = 0
-        for block, overlong in csv_records.iter_blocks(Split(str(path)), True):
+        for block, overlong in csv_records.iter_blocks(Split(str(path)), Dialect()):
             kept, longer = splitter.decode_lines(block)
             lines += kept
             skipped += overlong + longer
     raw = body.split(b"\n")[: -1 if body.endswith(b"\n") or not body else None]
-    short = [line.removesuffix(b"\r").decode() for line in raw if len(line) <= 5]
+    short = [line.rstrip(b"\r").decode() for line in raw if len(line) <= 5]
     assert lines == short
     assert skipped == len(raw) - len(short)
 
 
 @given(
-    st.lists(st.sampled_from([b"ab", b"\n", b"c", b"\r\n", b"ddddddddd"]), max_size=40),
+    st.lists(
+        st.sampled_from([b"ab", b"\n", b"c", b"\r\n", b"\r", b"\r\r\n", b"ddddddddd"]), max_size=40
+    ),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([b"", b"he\n", b"he\r", b"x\rsep=;\ny\r\nhe\r"]),
     st.lists(st.integers(1, 60), max_size=6),
 )
 @settings(max_examples=examples(400), deadline=None, derandomize=True)
@@ -92,22 +98,28 @@ def test_splits_hold_every_line_once(
     tmp_path_factory: pytest.TempPathFactory,
     parts: list[bytes],
     mark: bool,
-    header: bool,
+    header: bytes,
     cuts: list[int],
 ) -> None:
     """Wherever a file is cut: also within the byte order mark and the header."""
     path = tmp_path_factory.getbasetemp() / "splits.csv"
-    body = b"".join(parts)
-    path.write_bytes(b"\xef\xbb\xbf" * mark + b"he\n" * header + body)
+    body = b"a" * header.endswith(b"\r") + b"".join(parts)
+    path.write_bytes(b"\xef\xbb\xbf" * mark + header + body)
     size = path.stat().st_size
+    dialect = Dialect(header=bool(header), skip_rows=3 if b"sep" in header else 0)
     edges = [0, *sorted({min(cut, size) for cut in cuts}), None]
     splits = [Split(str(path), start or 0, end) for start, end in pairwise(edges)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
         read = [
-            b"".join(block for block, _ in csv_records.iter_blocks(each, header)) for each in splits
+            b"".join(block for block, _ in csv_records.iter_blocks(each, dialect))
+            for each in splits
         ]
-    assert b"".join(read) == body
+    if not header.endswith(b"\r"):
+        assert b"".join(read) == body
+    else:  # carriage returns alone end lines
+        body = re.sub(rb"\r*\n|\r", b"\n", body)
+        assert re.sub(rb"\r*\n", b"\n", b"".join(read)) == body
     assert all(each.endswith(b"\n") for each in read[:-1] if each and not body.endswith(each))
 
 
@@ -228,7 +240,65 @@ def test_a_file_that_is_shorter_than_its_splits_is_lost(start: int, tmp_path: Pa
     path = tmp_path / "data.csv"
     path.write_bytes(b"a\n" * 3)
     with pytest.raises(OSError, match="shorter"):
-        list(csv_records.iter_blocks(Split(str(path), start, 12), header=False))
+        list(csv_records.iter_blocks(Split(str(path), start, 12), Dialect(header=False)))
+
+
+def read_file(path: Path, content: bytes, **keys: Any) -> list[tuple[str | None, ...]]:
+    """The records of columns k and x of a file, by the careful reader, in any order."""
+    path.write_bytes(content)
+    inputs = [InputColumn(name, ColumnType.STRING) for name in ("k", "x")]
+    table = SOURCE.lay_out(Source(str(path), "csv", Dialect(**keys)), inputs)
+    fields = table.stream().fields.columns
+    _, batches = table.stream().open_batches(UNTOLD)
+    read = [batch.to_pydict() for batch in batches]
+    places = [f"f{table.layout.position[name]}" for name in fields]
+    return sorted(row for each in read for row in zip(*map(each.get, places), strict=True))
+
+
+ROWS = [("a", "1"), ("b", "2")]
+
+
+@pytest.mark.parametrize(
+    ("content", "keys"),
+    [
+        (b"k,x\ra,1\rb,2\r", {}),
+        (b"k,x\ra,1\rb,2", {}),
+        (b"k,x\ra,1\nb,2\n", {}),
+        (b"k,x\ra,1\r\nb,2\r\r\n", {}),
+        (b"k,x\r\r\na,1\r\r\nb,2\r\r\n", {}),
+        (b"-\ra,1\rb,2\r", {"skip_rows": 1, "header": False, "names": ("k", "x")}),
+        (b"sep=,\r\nk,x\r\na,1\r\nb,2\r\n", {}),
+        (b'\xef\xbb\xbf"SEP=;"\nk;x\na;1\nb;2\n', {"delimiter": ";"}),
+        (b'A title, "of 2026\n\nk,x\na,1\nb,2\n', {"skip_rows": 2}),
+        (b"A title\rk,x\ra,1\rb,2\r", {"skip_rows": 1}),
+        (b"Note\na,1\nb,2\n", {"skip_rows": 1, "header": False, "names": ("k", "x")}),
+        (b"k,note,x,note,\na,,1,,\nb,,2,c,\n", {}),
+        (b"k,x\na,1,\nb,2, ,\n", {}),
+        (b"k,x,\na,1\nb,2\n", {}),
+        (b"k,x,,\na,1,\nb,2\n", {}),
+        (b"k,x\n1,a,1\n2,b,2\n", {"unnamed_field": "first"}),
+        (b"k,x\na,1,y\nb,2,\n", {"unnamed_field": "last"}),
+    ],
+)
+def test_files_as_programs_write_them(content: bytes, keys: dict[str, Any], tmp_path: Path) -> None:
+    assert read_file(tmp_path / "data.csv", content, **keys) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "code"),
+    [
+        (b"sep=;\nk,x\n", {}, "E404"),
+        (b"k,x\n", {"skip_rows": 1}, "E404"),
+        (b"k,x\n", {"skip_rows": 2, "header": False, "names": ("k", "x")}, "E404"),
+        (b"k,x,k\n", {}, "E406"),
+    ],
+)
+def test_first_lines_that_have_no_single_reading(
+    content: bytes, keys: dict[str, Any], code: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Failure) as caught:
+        read_file(tmp_path / "data.csv", content, **keys)
+    assert [complaint.code for complaint in caught.value.complaints] == [code]
 
 
 def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
@@ -266,7 +336,10 @@ def test_a_clean_block_means_the_same_to_any_reader(block: bytes, quote: str) ->
     splitter = csv_records.Splitter(dialect, Layout((), 2, {}, "utf-8"), [0, 1])
     lines, _ = splitter.decode_lines(block)
     fields = [split_line(line, ",", quote) or [] for line in lines]
-    expected = [line if len(line) == 2 else [None, None] for line in fields]
+    expected = [
+        line[:2] if len(line) > 1 and not "".join(line[2:]).strip(" \r") else [None, None]
+        for line in fields
+    ]
     columns = [
         [value for table in splitter.iter_tables(block, 0) for value in table[place].to_pylist()]
         for place in (0, 1)

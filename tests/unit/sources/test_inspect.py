@@ -26,7 +26,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.sources.shared import data_failures, files
-from dprelease.sources.shared.files import LINE_LIMIT
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 
 CANARY = "XCANARYX"
 INPUTS = (InputColumn("n", ColumnType.FLOAT),)

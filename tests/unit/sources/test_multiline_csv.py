@@ -16,7 +16,8 @@ from dprelease.model import Dialect
 from dprelease.sources.csv import csv_reader
 from dprelease.sources.csv.csv_reader import clean_records
 from dprelease.sources.csv.multiline import MultilineSplitter
-from dprelease.sources.shared.files import LINE_LIMIT, Layout, Split
+from dprelease.sources.shared.files import Layout, Split
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 
 Records = Counter[tuple[str | None, ...]]
 

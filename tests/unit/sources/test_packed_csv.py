@@ -33,7 +33,8 @@ from dprelease.model import (
 from dprelease.model.source_registry import SOURCES
 from dprelease.sources.csv.csv_reader import iter_blocks
 from dprelease.sources.csv.line_check import LineScan
-from dprelease.sources.shared.files import LINE_LIMIT, Split, resolve
+from dprelease.sources.shared.files import Split, resolve
+from dprelease.sources.shared.first_lines import LINE_LIMIT
 from dprelease.sources.shared.source_format import lay_out
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -279,7 +280,7 @@ def test_a_line_without_end_takes_little_memory(how: str, tmp_path: Path) -> Non
     path = tmp_path / f"t.csv{how}"
     path.write_bytes(PACK[how](b"g\n" + b"a" * (64 << 20) + b"\na\n"))
     told: list[int] = []
-    read = list(iter_blocks(Split(str(path)), True, told.append))
+    read = list(iter_blocks(Split(str(path)), Dialect(), told.append))
     assert max(len(block) for block, _ in read) <= LINE_LIMIT + (1 << 20)
     assert sum(overlong for _, overlong in read) == 1
     assert b"".join(block for block, _ in read) == b"a\n"
