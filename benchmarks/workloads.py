@@ -146,7 +146,8 @@ WORKLOADS = (
     Workload(
         "12 queries, mixed", DELTA, {"a": 4, "b": 2, "c": 3}, MIXED, 8, None, share=Fraction(2, 3)
     ),
-    Workload("10 sums, 0 to 1,000", DELTA, {}, SUMS, 10, 8.9 * 1000, step=1000),
+    Workload("10 sums, 0 to 1,000", DELTA, {}, SUMS, 10, 5.2 * 1000, step=1000),
+    Workload("10 sums, 0 to 1,000", PURE, {}, SUMS, 10, 5.2 * 1000, step=1000),
     Workload(
         "a sum, 0 to 100,000",
         {"epsilon": 4},

@@ -46,6 +46,11 @@ class Block(Struct, frozen=True, dict=True):
         return (*self.tables, *self.others)
 
     @property
+    def has_several_groups(self) -> bool:
+        """Return True if not all others have the same groups."""
+        return len({draft.query.groups for draft in self.others}) > 1
+
+    @property
     def groups(self) -> tuple[Group, ...]:
         """Return the groups of all others, where these are the same."""
         return self.others[0].query.groups if self.others else ()
@@ -97,14 +102,19 @@ def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def build_blocks(
-    drafts: Sequence[Draft], *, of_counts: bool = False, pairs: bool = False
+    drafts: Sequence[Draft],
+    *,
+    of_counts: bool = False,
+    pairs: bool = False,
+    whole: bool = False,
 ) -> list[Block]:
     """Gather the drafts that may be planned together for one budget; ``of_counts`` counts alone.
 
     Tables over the same rows are one block. If a filter has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
     their cells. Rows of people that are counted by several filters are not the same rows. With
-    ``pairs`` a single condition stands with the count of all rows by the same groups.
+    ``pairs`` a single condition stands with the count of all rows by the same groups. ``whole``:
+    all of the same rows is one block, whatever its groups, and after it each part by itself.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
     measured = [] if of_counts else list(filter(is_of_feature, drafts))
@@ -129,13 +139,18 @@ def build_blocks(
             others.setdefault((query.groups, None, query.mechanism), []).append(draft)
     for draft in measured:
         others.setdefault(_find_rows(draft), []).append(draft)
-    blocks = []
+    blocks: list[Block] = []
+    wholes: dict[tuple[Expression | None, str], list[Draft]] = {}
+    for (_, where, mechanism), members in others.items() if whole else ():
+        wholes.setdefault((where, mechanism), []).extend(members)
+    for rows, members in wholes.items():
+        blocks.append(Block(rows[0], tuple(tables.get(rows, ())), tuple(members)))
     for (groups, where, mechanism), members in others.items():
         tables.setdefault((where, mechanism), [])
         if groups:
-            whole = [d for d in tables[where, mechanism] if d.query.groups == groups]
-            tables[where, mechanism] = [d for d in tables[where, mechanism] if d not in whole]
-            blocks.append(Block(where, tuple(whole), tuple(members)))
+            alike = [d for d in tables[where, mechanism] if d.query.groups == groups]
+            tables[where, mechanism] = [d for d in tables[where, mechanism] if d not in alike]
+            blocks.append(Block(where, tuple(alike), tuple(members)))
     for (where, mechanism), tables_alone in tables.items():
         free = others.get(((), where, mechanism), [])
         blocks.append(Block(where, tuple(tables_alone), tuple(free)))
@@ -147,7 +162,10 @@ def build_blocks(
                 draft
             )
     blocks += [Block(where, tuple(members)) for (_, where, _), members in families.items()]
-    return sorted((block for block in blocks if len(block.drafts) > 1), key=_order)
+    mixed = [block for block in blocks if block.has_several_groups]
+    parts = [block for block in blocks if not block.has_several_groups]
+    several = (block for block in parts if len(block.drafts) > 1)
+    return [*sorted(mixed, key=_order), *sorted(several, key=_order)]
 
 
 _Rows = tuple[tuple[Group, ...], Expression | None, str]

@@ -14,12 +14,16 @@ for all of them, is released beside. What a statistic would release by itself is
 of these integers and n: it is unbiased, and the noise of n is in it only as far as k is off centre.
 
 A sum needs no V: a record without a value adds 0 to it, a number like any other.
+
+Where the noise of all of them and of n is drawn together, each is multiplied so that all move by
+about the same (``find_factors``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -28,6 +32,9 @@ from msgspec.structs import replace
 from dprelease.model import Expression, Measure, MeasureKind, Query
 from dprelease.statistics.shared.statistic import Released
 from dprelease.statistics.statistic_registry import get_statistic
+
+MOST_FACTOR = 10**4
+"""What is multiplied moves by more than all but one in so many parts of what moves most."""
 
 
 class Feature(Struct, frozen=True):
@@ -193,3 +200,24 @@ def define_feature_release(features: Sequence[Feature], where: Expression | None
             transform.append(tuple(row))
             units.append(feature.unit)
     return Released(tuple(measures), tuple(transform), tuple(units))
+
+
+def find_factors(widths: Sequence[int]) -> tuple[int, ...]:
+    """Find factors with which numbers of these widths have the same width, or about the same.
+
+    Args:
+        widths: Positive widths.
+
+    Returns:
+        The factors of the least common multiple; if that is more than ``MOST_FACTOR`` times the
+        largest width, the least ones for which no width is smaller by more than that part.
+    """
+    widest = max(widths)
+    whole = lcm(*widths)
+    if whole <= MOST_FACTOR * widest:
+        return tuple(whole // width for width in widths)
+    for times in range(1, MOST_FACTOR):
+        most = times * widest
+        if all(most % width * MOST_FACTOR <= most for width in widths):
+            return tuple(most // width for width in widths)
+    return tuple(MOST_FACTOR * widest // width for width in widths)

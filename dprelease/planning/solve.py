@@ -221,6 +221,9 @@ def _try_all_strategies(
     if not any(map(is_of_feature, unshared)):
         return of_counts
     together = _try_strategies(release, unshared, of_counts, total, Scope.ALL)
+    joint = _try_strategies(release, unshared, solution, total, Scope.ALL_TOGETHER)
+    if joint is not solution and _weigh_errors(joint, before) < _weigh_errors(together, before):
+        together = joint
     if together is of_counts:
         return of_counts
     alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in together.alone}
@@ -243,7 +246,7 @@ def _try_strategies(
     # help, for the other kind.
     added_up = solution.method == BASIC
     kinds = [not added_up, added_up] if total.concentrates else [False]
-    if scope is Scope.TOGETHER:  # pure losses first, as that of what is drawn together is
+    if scope.jointly:  # pure losses first, as that of what is drawn together is
         kinds.sort()
     for concentrated in kinds:
         drafts = plan_together(
@@ -252,6 +255,9 @@ def _try_strategies(
             solution.drafts,
             concentrated=concentrated,
             scope=scope,
+            shares=None
+            if concentrated or added_up or not scope.jointly
+            else _compare_with_pure(release, solution, total),
         )
         if drafts is None:
             continue
@@ -264,6 +270,17 @@ def _try_strategies(
             alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
             return replace(joint, alone=alone)
     return solution
+
+
+def _compare_with_pure(release: Release, solution: Solution, total: Total) -> Errors:
+    """Compute what figures err as parts of what they would if losses were pure."""
+    pure_total = replace(total, rho=None, delta=Fraction(0), accounting="pure")
+    try:
+        pure = solve(release, solution.drafts, pure_total).compute_errors()
+    except (Failure, ValueError):
+        return {}
+    errors = solution.compute_errors()
+    return {name: errors[name] / error for name, error in pure.items() if error}
 
 
 def _weigh_errors(solution: Solution, before: Errors) -> float:

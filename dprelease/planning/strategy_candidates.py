@@ -12,7 +12,7 @@ Sets of tables, with n_i the labels of axis i:
   into which they are joined. Every figure is the best estimate from all of them (``Estimates``).
 
 Features (``features``): their integers, and the number of all records; or conditions in another way
-(``Conditions``).
+(``Way``).
 
 *Estimates.* A table over the groups A is a sum of components, one for each set B of its groups:
 what is left of the table over B after centring it along each axis, spread evenly over the cells
@@ -29,12 +29,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache, partial
-from itertools import chain, combinations, pairwise
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate, chain, combinations, pairwise, product, repeat
 from math import prod
+from operator import mul, sub
 from typing import NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dprelease.model import (
@@ -56,6 +57,7 @@ from dprelease.planning.features import (
     add_up_mixes,
     collect_features,
     define_feature_release,
+    find_factors,
     find_feature,
     mix_parts,
 )
@@ -67,6 +69,9 @@ from dprelease.statistics.statistic_registry import get_statistic
 MOST_PIECES = 4096
 MOST_PLAIN = 64
 """More tables than these are not joined, nor estimated from each other as they are."""
+MOST_WAYS = 16
+"""More combinations of ways to release the features of different cells are not tried."""
+
 MOST_CONDITIONS = 1000
 """Of one piece, whose matrix has their square of entries. Several pieces err as one would."""
 
@@ -86,12 +91,14 @@ Amounts = Mapping[Axes, Mapping[int, float]]
 """How much of the variance of each piece's noise is in the figures of each table."""
 
 
-class Conditions(Enum):
-    """What is released of conditions.
+class Way(Enum):
+    """What is released of features.
 
-    HALVES: twice the count less the total, for each. TOGETHER: that and the total, with noise that
-    is drawn together (``mechanisms.cube``). COUNTS: the counts themselves, with such noise. SPLIT:
-    of a single condition the records that meet it, and those that do not.
+    HALVES: their integers, of a condition twice the count less the total. TOGETHER: the first of
+    each, and twice those that have a number less the total if some may have none, and the total,
+    each times a factor, with noise that is drawn together (``mechanisms.cube``). Of conditions,
+    COUNTS: the counts themselves, with such noise; SPLIT: of a single one the records that meet it,
+    those that do not, and those of which nobody knows.
     """
 
     HALVES = "halves"
@@ -100,24 +107,65 @@ class Conditions(Enum):
     SPLIT = "split"
 
 
-class Piece(Struct, frozen=True):
+class Piece(Struct, frozen=True, dict=True):
     """The cells of some groups mixed along axes, or features in these cells, released at once.
 
-    Without ``axes`` the cells are released as they are. ``way``: of features that are conditions.
+    Without ``axes`` the cells are released as they are. ``way``: of features.
     """
 
     groups: tuple[Group, ...]
     axes: tuple[AxisMatrix, ...] = ()
     features: tuple[Feature, ...] = ()
-    way: Conditions = Conditions.HALVES
+    way: Way = Way.HALVES
 
     @property
     def held(self) -> Mapping[int, Fraction]:
         """Return the integers that add up to the number of all records, with their factors."""
-        if self.way is Conditions.SPLIT:
-            return {0: Fraction(1), 1: Fraction(1)}
-        is_held = self.way is Conditions.TOGETHER
-        return {len(self.features): Fraction(1)} if is_held else {}
+        if self.way is Way.SPLIT:
+            return dict.fromkeys(range(1 + self.rows), Fraction(1))
+        is_held = self.way is Way.TOGETHER
+        return {self.rows: Fraction(1, self.factors[-1])} if is_held else {}
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """The first integer of each feature, and the number of them all."""
+        return tuple(accumulate((feature.rows for feature in self.features), initial=0))
+
+    @property
+    def rows(self) -> int:
+        """Return the number of integers of all features."""
+        return self.firsts[-1]
+
+    @cached_property
+    def factors(self) -> tuple[int, ...]:
+        """The factors of the integers of each feature, and of the number of records."""
+        if self.way is not Way.TOGETHER:
+            return (1,) * (len(self.features) + 1)
+        return find_factors([*(feature.width for feature in self.features), 1])
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if figures of its features are made of nothing else."""
+        return self.way is not Way.HALVES
+
+    def express(self, mix: Mix, place: int) -> Mapping[int, Fraction]:
+        """Express a mix of the feature at a place by the released integers of a cell.
+
+        The number of records is left out if it is not whole.
+        """
+        first = self.firsts[place]
+        own, records = {first: mix.centred, first + 1: mix.missing}, mix.records
+        if self.way is Way.SPLIT:  # of these twice the count less the known is what two differ by
+            own = {0: mix.centred, 1: -mix.centred, 2: mix.missing}
+            own = {row: own[row] + records for row in self.held}
+        elif self.way is Way.COUNTS:
+            own = {first: mix.centred + records}
+        elif self.way is Way.TOGETHER:
+            # Those without a number are half of all less twice those that have one.
+            half = mix.missing * self.features[place].width / 2
+            own = {first: mix.centred / self.factors[place], first + 1: -half / self.factors[-1]}
+            own[self.rows] = (records + half) / self.factors[-1]
+        return {row: amount for row, amount in own.items() if amount}
 
     @property
     def title(self) -> str:
@@ -250,8 +298,8 @@ class Candidate(Struct, frozen=True):
     """Pieces, those of features last, and how the figures of a block are read from them.
 
     ``tables``: the groups of each of the block's tables, in order; ``figures``: of its others;
-    ``rows``: of each feature the piece and the first of its integers there. If the last piece holds
-    the number of all records, features are read with that, and ``reading`` may be without it.
+    ``rows``: of each feature the piece, and its place there. ``held``: by groups, the piece that
+    holds the number of all records; ``reading`` may be without it.
     """
 
     pieces: tuple[Piece, ...]
@@ -259,54 +307,61 @@ class Candidate(Struct, frozen=True):
     tables: tuple[Axes, ...]
     figures: tuple[Figure, ...] = ()
     rows: tuple[tuple[int, int], ...] = ()
+    held: Mapping[Axes, int] = field(default_factory=dict)
+
+    @property
+    def is_joint(self) -> bool:
+        """Return True if some of its features are released in another way than as halves."""
+        return any(piece.is_whole for piece in self.pieces)
 
     def build_terms(self, variances: Sequence[float]) -> list[list[Term]]:
         """Build the terms of the figures of each draft of the block, in order."""
         counts = dict(self.reading.build_figures(variances))
-        own, last = len(self.pieces) - 1, self.pieces[-1]
-        places = tuple(range(len(last.groups)))
-        held = [Term(str(own), factor, row, places) for row, factor in last.held.items()]
-        for figure in self.figures if held else ():
-            counts.setdefault(figure.total, held)
-        terms = [list(counts[axes]) for axes in self.tables]
-        terms += [
-            [
-                term
-                for part, mix in enumerate(figure.parts)
-                for term in self._iter_terms(mix, held or counts.get(figure.total, ()), part)
+        for axes, number in self.held.items():
+            terms = [
+                self._build_term(number, row, f) for row, f in self.pieces[number].held.items()
             ]
-            for figure in self.figures
+            counts.setdefault(axes, terms)
+        return [
+            *(list(counts[axes]) for axes in self.tables),
+            *(
+                [
+                    term
+                    for part, mix in enumerate(figure.parts)
+                    for term in self._iter_terms(mix, counts.get(figure.total, ()), part)
+                ]
+                for figure in self.figures
+            ),
         ]
-        return terms
+
+    def _build_term(self, number: int, row: int, factor: Fraction, part: int = 0) -> Term:
+        return Term(str(number), factor, row, tuple(range(len(self.pieces[number].groups))), part)
 
     def _iter_terms(self, mix: Mix, counts: Sequence[Term], part: int) -> Iterator[Term]:
         """Give the terms of one part of a figure: its feature's, and those of all records."""
-        number, row = self.rows[mix.feature]
-        groups = tuple(range(len(self.pieces[number].groups)))
-        for place, factor in enumerate((mix.centred, mix.missing)):
-            if factor:
-                yield Term(str(number), factor, row + place, groups, part)
-        if mix.records:
+        number, place = self.rows[mix.feature]
+        for row, factor in self.pieces[number].express(mix, place).items():
+            yield self._build_term(number, row, factor, part)
+        if mix.records and not self.pieces[number].is_whole:
             for term in counts:
                 yield replace(term, factor=term.factor * mix.records, part=part)
 
     def compute_amounts(self, variances: Sequence[float]) -> list[list[dict[int, float]]]:
         """Compute how much of the noise of each piece is in what is to err little of each draft."""
         amounts = {axes: dict(own) for axes, own in self.reading.compute_amounts(variances).items()}
-        own = float(sum(factor**2 for factor in self.pieces[-1].held.values()))
-        held = {len(self.pieces) - 1: own} if own else {}
-        for figure in self.figures if held else ():
-            amounts.setdefault(figure.total, held)
+        for axes, number in self.held.items():
+            squares = (factor**2 for factor in self.pieces[number].held.values())
+            amounts.setdefault(axes, {number: float(sum(squares))})
         of_drafts = [[dict(amounts[axes])] for axes in self.tables]
         for figure in self.figures:
             of_drafts.append([])
             for mix in figure.aspects:
-                number, _ = self.rows[mix.feature]
-                squared = float(mix.records**2)
-                behind = held or amounts.get(figure.total, {})
-                shares = {piece: amount * squared for piece, amount in behind.items()}
-                own = float(mix.centred**2 + mix.missing**2)
-                of_drafts[-1].append({**shares, number: own + (shares.get(number, 0.0))})
+                number, place = self.rows[mix.feature]
+                piece, squared = self.pieces[number], float(mix.records**2)
+                behind = {} if piece.is_whole else amounts.get(figure.total, {})
+                shares = {other: amount * squared for other, amount in behind.items()}
+                own = float(sum(factor**2 for factor in piece.express(mix, place).values()))
+                of_drafts[-1].append({**shares, number: own + shares.get(number, 0.0)})
         return of_drafts
 
 
@@ -331,66 +386,104 @@ def iter_candidates(
     targets = sorted({*tables, *totals}, key=sorted)
     features, figures = _gather_features(block, wholes, totals)
     if jointly:
-        for piece, own in _list_joint_pieces(block, features, figures):
-            left = [] if piece.held and {*tables} <= {*totals} else sorted({*tables}, key=sorted)
-            made = _iter_readings(left, order, concentrated=concentrated) if left else [_NO]
+        axes_of = dict(zip(wholes, totals, strict=True))
+        for own in _list_joint_ways(block, features):
+            held = {axes_of[piece.groups] for piece, _ in own if piece.held}
+            needed = {axes_of[piece.groups] for piece, _ in own if not piece.is_whole}
+            left = {*tables, *needed} - held
+            # Where other tables are read from pieces, so are those that are held beside.
+            targets = sorted({*tables, *(needed - held)}, key=sorted) if left else []
+            made = _iter_readings(targets, order, concentrated=concentrated) if targets else [_NO]
             for pieces, reading in made:
-                places_of = tuple((len(pieces), row) for row in range(len(figures)))
-                yield Candidate((*pieces, piece), reading, tables, own, places_of)
+                yield _join_pieces(pieces, reading, own, tables, figures)
         return
     for pieces, reading in _iter_readings(targets, order, concentrated=concentrated):
-        whole, rows = [*pieces], {}
-        for groups, members in features:
-            for part in _split_places(range(len(members)), MOST_CONDITIONS):
-                first = 0
-                for place in part:
-                    rows[members[place]] = len(whole), first
-                    first += members[place][1].rows
-                whole.append(Piece(groups, features=tuple(members[place][1] for place in part)))
-        ordered = [rows[key] for key in sorted(rows, key=lambda key: key[0])]
-        yield Candidate(tuple(whole), reading, tables, figures, tuple(ordered))
-
-
-def _list_joint_pieces(
-    block: Block,
-    features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]],
-    figures: Sequence[Figure],
-) -> list[tuple[Piece, tuple[Figure, ...]]]:
-    """List the ways to release all conditions at once, with what is made of each.
-
-    By themselves they are not better unless a unit replaces another in the same, only cell: that
-    moves a count by no more than one that comes or goes would, but twice a count less the total by
-    twice as much.
-    """
-    groups = {own for own, _ in features}
-    members = [feature for _, some in features for feature in some]
-    members.sort(key=lambda member: member[0])
-    own = tuple(feature for _, feature in members)
-    are_conditions = all(feature.total.quantity is None for feature in own)
-    if len(groups) != 1 or not are_conditions or len(own) != len(figures):
-        return []
-    counted = [
-        tuple(Mix(mix.feature, Fraction(1), Fraction(0), Fraction(0)) for mix in figure.parts)
-        for figure in figures
-    ]
-    themselves = tuple(
-        Figure(figure.total, mixes, mixes) for figure, mixes in zip(figures, counted, strict=True)
-    )
-    (cells,) = groups
-    if len(own) == 1:
-        return [(Piece(cells, features=own, way=Conditions.SPLIT), themselves)]
-    is_named = any(draft.query.mechanism != "auto" for draft in block.drafts)
-    if len(own) > MOST_CONDITIONS or is_named:
-        return []
-    made = [(Piece(cells, features=own, way=Conditions.TOGETHER), tuple(figures))]
-    number = prod(len(group.labels) for group in cells)
-    if number == 1 and block.drafts[0].adjacency is Adjacency.REPLACE_ONE:
-        made.append((Piece(cells, features=own, way=Conditions.COUNTS), themselves))
-    return made
+        own = [piece for cells, members in features for piece in _list_halves(cells, members)]
+        yield _join_pieces(pieces, reading, own, tables, figures)
 
 
 _Member = tuple[int, Feature]
 """The number of a feature in its block, and the feature."""
+
+_Own = tuple[Piece, Sequence[int]]
+"""A piece of features, with the number of each in its block."""
+
+
+def _join_pieces(
+    pieces: Sequence[Piece],
+    reading: Reading,
+    own: Sequence[_Own],
+    tables: tuple[Axes, ...],
+    figures: tuple[Figure, ...],
+) -> Candidate:
+    """Join pieces of all records to those of features."""
+    rows: dict[int, tuple[int, int]] = {}
+    held: dict[Axes, int] = {}
+    totals = {mix.feature: figure.total for figure in figures for mix in figure.parts}
+    for number, (piece, features) in enumerate(own, start=len(pieces)):
+        rows |= {feature: (number, place) for place, feature in enumerate(features)}
+        if piece.held:
+            held.setdefault(totals[features[0]], number)
+    whole = (*pieces, *(piece for piece, _ in own))
+    places = tuple(rows[feature] for feature in sorted(rows))
+    return Candidate(whole, reading, tables, figures, places, held)
+
+
+def _list_halves(cells: tuple[Group, ...], members: Sequence[_Member]) -> list[_Own]:
+    return [
+        (
+            Piece(cells, features=tuple(members[place][1] for place in part)),
+            [members[place][0] for place in part],
+        )
+        for part in _split_places(range(len(members)), MOST_CONDITIONS)
+    ]
+
+
+def _list_joint_ways(
+    block: Block, features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]]
+) -> list[list[_Own]]:
+    """List the ways in which features of some cells are released otherwise than as halves."""
+    ways_of: list[list[list[_Own]]] = []
+    for cells in dict.fromkeys(cells for cells, _ in features):
+        parts = [members for own, members in features if own == cells]
+        halves = [piece for members in parts for piece in _list_halves(cells, members)]
+        members = [*chain.from_iterable(parts)]
+        ways_of.append([halves, *_list_joint_pieces(block, cells, members)])
+    if prod(map(len, ways_of)) <= MOST_WAYS:
+        chosen = [*product(*ways_of)]
+    else:  # all in the last way that they have, or those of single features as halves
+        several = [len([number for _, own in ways[0] for number in own]) > 1 for ways in ways_of]
+        chosen = [
+            tuple(ways[-1] for ways in ways_of),
+            tuple(ways[-is_more] for is_more, ways in zip(several, ways_of, strict=True)),
+        ]
+    made = [[piece for pieces in ways for piece in pieces] for ways in chosen]
+    return [own for own in made if any(piece.is_whole for piece, _ in own)]
+
+
+def _list_joint_pieces(
+    block: Block, cells: tuple[Group, ...], members: Sequence[_Member]
+) -> list[list[_Own]]:
+    """List the ways to release all features of some cells at once.
+
+    Counts of conditions by themselves are not better than twice each less the total unless a unit
+    replaces another in the same, only cell: that moves a count by no more than one that comes or
+    goes would, but twice a count less the total by twice as much.
+    """
+    members = sorted(members, key=lambda member: member[0])
+    numbers, own = [number for number, _ in members], tuple(feature for _, feature in members)
+    are_conditions = all(feature.total.quantity is None for feature in own)
+    if len(own) == 1 and are_conditions:
+        return [[(Piece(cells, features=own, way=Way.SPLIT), numbers)]]
+    is_named = any(draft.query.mechanism != "auto" for draft in block.drafts)
+    if sum(feature.rows for feature in own) > MOST_CONDITIONS or is_named:
+        return []
+    ways = [Way.TOGETHER]
+    number = prod(len(group.labels) for group in cells)
+    is_replaced = block.drafts[0].adjacency is Adjacency.REPLACE_ONE
+    if number == 1 and is_replaced and are_conditions and all(f.known is None for f in own):
+        ways.append(Way.COUNTS)
+    return [[(Piece(cells, features=own, way=way), numbers)] for way in ways]
 
 
 def _gather_features(
@@ -571,7 +664,7 @@ def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
 
 def define_piece_release(block: Block, piece: Piece) -> Released:
     """Define what a piece releases, as a step states it."""
-    if piece.way is not Conditions.HALVES:
+    if piece.way is not Way.HALVES:
         return _define_joint_release(block, piece)
     if piece.features:
         return define_feature_release(piece.features, block.where)
@@ -581,15 +674,25 @@ def define_piece_release(block: Block, piece: Piece) -> Released:
 def _define_joint_release(block: Block, piece: Piece) -> Released:
     """Define what a piece of conditions releases in another way than HALVES."""
     halves = define_feature_release(piece.features, block.where)
-    number = len(piece.features)
-    units = (Fraction(1),) * (number + 1)
-    if piece.way is Conditions.SPLIT:
-        return Released(halves.measures, ((1, 0), (-1, 1)), units)
-    if piece.way is Conditions.TOGETHER:
-        transform = (*halves.transform, (*(0,) * number, 1))
-        return Released(halves.measures, transform, units, together=True)
-    transform = tuple(tuple(int(at == row) for at in range(number)) for row in range(number))
-    return Released(halves.measures[:-1], transform, units[1:], together=True)
+    number = len(halves.measures)
+    if piece.way is Way.TOGETHER:
+        records = (*(0,) * (number - 1), piece.factors[-1])
+        rows: list[tuple[int, ...]] = []
+        units: list[Fraction] = []
+        for feature, factor in zip(piece.features, piece.factors, strict=False):
+            rows.append(tuple(map(mul, repeat(factor), halves.transform[len(rows)])))
+            units.append(feature.unit)
+            if feature.known is not None:
+                known = [2 * int(measure == feature.known) for measure in halves.measures]
+                rows.append(tuple(piece.factors[-1] * amount for amount in (*known[:-1], -1)))
+                units.append(Fraction(1))
+        return Released(halves.measures, (*rows, records), (*units, Fraction(1)), together=True)
+    own = [tuple(int(at == row) for at in range(number)) for row in range(number)]
+    if piece.way is Way.COUNTS:
+        rows = [row[:-1] for row in own[:-1]]
+        return Released(halves.measures[:-1], tuple(rows), halves.unit, together=True)
+    less = [tuple(map(sub, row, before)) for before, row in pairwise(own)]
+    return Released(halves.measures, (own[0], *less), (Fraction(1),) * number)
 
 
 def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
@@ -597,15 +700,21 @@ def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Se
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     sizes = [len(group.labels) for group in piece.groups]
     contribution = neighbours.contribution
-    number = len(piece.features)
-    if piece.way is Conditions.SPLIT:
-        return strategy_sensitivity.bound_split_change(contribution, prod(sizes), replaced=replaced)
-    if piece.way is Conditions.TOGETHER:
+    if piece.way is Way.SPLIT:
+        outputs = (1 + piece.rows) * prod(sizes)
+        return strategy_sensitivity.bound_split_change(contribution, outputs, replaced=replaced)
+    if piece.way is Way.TOGETHER:
+        moved = [
+            move
+            for feature, factor in zip(piece.features, piece.factors, strict=False)
+            for move in (feature.width * factor, piece.factors[-1])[: feature.rows]
+        ]
+        moved.append(piece.factors[-1])
         return strategy_sensitivity.bound_joint_change(
-            contribution, number, prod(sizes), replaced=replaced
+            contribution, moved, (1 + piece.rows) * prod(sizes), replaced=replaced
         )
-    if piece.way is Conditions.COUNTS:
-        return strategy_sensitivity.bound_counts_change(contribution, number)
+    if piece.way is Way.COUNTS:
+        return strategy_sensitivity.bound_counts_change(contribution, piece.rows)
     if piece.features:
         return strategy_sensitivity.bound_feature_change(
             contribution,

@@ -8,7 +8,7 @@ that is a search in floats: what the plan loses is derived from the drafts that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 
@@ -64,52 +64,72 @@ class Scope(Enum):
     COUNTS = "counts"
     TOGETHER = "counts, some of which are drawn together"
     ALL = "figures of features too"
+    ALL_TOGETHER = "figures of features too, some of which are drawn together"
+
+    @property
+    def of_counts(self) -> bool:
+        """Return True if counts alone are planned together."""
+        return self not in {Scope.ALL, Scope.ALL_TOGETHER}
+
+    @property
+    def jointly(self) -> bool:
+        """Return True if some noise is drawn together."""
+        return self in {Scope.TOGETHER, Scope.ALL_TOGETHER}
 
 
-def plan_together(
+def plan_together(  # noqa: PLR0913 - what is compared, and how
     release: Release,
     bases: Sequence[Draft],
     drafts: Sequence[Draft],
     *,
     concentrated: bool,
     scope: Scope,
+    shares: Errors | None = None,
 ) -> list[Draft] | None:
     """Plan blocks of queries together where that pays; None if it pays nowhere.
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
     compared; ``bases`` are the same before any is read from another. ``concentrated``: losses
-    compose by rho, or about so. ``scope``: what may be planned together; None if it is TOGETHER and
-    nothing that is drawn together errs less than all else.
+    compose by rho, or about so. ``scope``: what may be planned together; None if some of it is to
+    be drawn together, and nothing that is errs less than all else. ``shares``: what each figure
+    may err, as a part of what it would by the ``drafts``.
     """
     # Errors of what is read from three sums compare with nothing else.
     squared = {
         read.query.name
         for draft in drafts
-        if scope is Scope.ALL
+        if not scope.of_counts
         and len(draft.reads) > 1
         and any(measure.kind is MeasureKind.SQUARES for measure in draft.released.measures)
         for read in draft.reads
     }
+    apart = squared | (_find_fitted_shares(bases) if scope is Scope.ALL_TOGETHER else set())
     blocks = build_blocks(
-        [draft for draft in bases if draft.name not in squared],
-        of_counts=scope is not Scope.ALL,
-        pairs=scope is Scope.TOGETHER,
+        [draft for draft in bases if draft.name not in apart],
+        of_counts=scope.of_counts,
+        pairs=scope.jointly,
+        whole=scope is Scope.ALL_TOGETHER,
     )
-    if not blocks or (scope is Scope.TOGETHER and not any(block.others for block in blocks)):
+    if not blocks or (scope.jointly and not any(block.others for block in blocks)):
         return None
     # Each block is weighed against all figures, again and again.
-    if scope is Scope.ALL and len(blocks) * len(drafts) > MOST_COMPARED:
+    if not scope.of_counts and len(blocks) * len(drafts) > MOST_COMPARED:
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
+    today = {name: error * (shares or {}).get(name, 1.0) for name, error in today.items()}
     search = _Search(release, drafts, today, concentrated, scope)
     chosen_drafts: list[Draft] = []
     best: list[Draft] | None = None
     threshold = WORTH * search.weigh_errors(search.today)
     filters: set[Expression | None] = set()
+    has_joint = False
     for number, block in enumerate(blocks, start=1):
         people = block.drafts[0].neighbours.people
         if people and (block.where in filters or not block.is_small):
             continue  # all that counts the same rows of people is asked for in one table
+        left = {draft.name for draft in bases}
+        if any(draft.name not in left for draft in block.drafts):
+            continue  # planned with others
         tried: Block | None = block
         for _ in range(_DROPS):
             if tried is None:
@@ -118,27 +138,32 @@ def plan_together(
             rest = [draft for draft in bases if draft.name not in inside]
             outcomes = [
                 search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
-                for jointly in ((False, True) if scope is Scope.TOGETHER else (False,))
+                for jointly in ((False, True) if scope.jointly else (False,))
                 for candidate in iter_candidates(tried, concentrated=concentrated, jointly=jointly)
             ]
             options = [outcome for outcome in outcomes if not isinstance(outcome, str)]
             if options:
-                error, pieces = min(options, key=lambda option: option[0])
+                error, pieces, is_joint = min(options, key=lambda option: option[0])
                 if error <= threshold:
+                    has_joint = has_joint or is_joint
                     bases, chosen_drafts, threshold = rest, [*chosen_drafts, *pieces], WORTH * error
                     filters.add(block.where)
                     best = search.complete_drafts(rest, chosen_drafts)
                 break
             # What errs more in every way, with all that is made of its column, is left out.
             tried = tried.drop_others([name for name in outcomes if isinstance(name, str)])
-    if scope is Scope.TOGETHER and not any(map(_is_joint, chosen_drafts)):
-        return None
-    return best
+    return best if has_joint or not scope.jointly else None
 
 
-def _is_joint(draft: Draft) -> bool:
-    """Tell whether a piece holds conditions in another way than as halves."""
-    return len(draft.released.measures) == draft.integers > 1
+def _find_fitted_shares(drafts: Sequence[Draft]) -> set[str]:
+    """Find shares that may be of the same records: one number of these is fitted to all of them."""
+    alike: dict[Hashable, list[str]] = {}
+    for draft in drafts:
+        query = draft.query
+        if query.among is not None:
+            rows = query.groups, query.where, query.table, frozenset(query.among.columns)
+            alike.setdefault(rows, []).append(draft.name)
+    return {name for names in alike.values() if len(names) > 1 for name in names}
 
 
 class _Search(Struct, frozen=True):
@@ -171,7 +196,7 @@ class _Search(Struct, frozen=True):
         number: int,
         rest: Sequence[Draft],
         others: Sequence[Draft],
-    ) -> tuple[float, list[Draft]] | str:
+    ) -> tuple[float, list[Draft], bool] | str:
         """Find weights of the pieces at which no figure errs more, or what errs most if not."""
         today, remaining = self.today, self.complete_drafts(rest, others)
         factors = {name: 1.0 for draft in block.drafts for name in name_aspects(draft.query)}
@@ -202,11 +227,12 @@ class _Search(Struct, frozen=True):
                 for variance, estimate in zip(variances, settled, strict=True)
             )
             if max(ratios.values()) <= 1 and is_settled:
-                return self.weigh_errors(errors), _attach_reads(block, candidate, variances, pieces)
+                pieces = _attach_reads(block, candidate, variances, pieces)
+                return self.weigh_errors(errors), pieces, candidate.is_joint
             worst = max(factors, key=lambda name: factors[name] * ratios[name])
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
-                if self.scope is not Scope.ALL:
+                if self.scope.of_counts:
                     return worst
                 # What is left out of the block errs more, and takes from all of it.
                 largest = max(ratios.values())

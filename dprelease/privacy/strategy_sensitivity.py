@@ -27,10 +27,10 @@ Noise", arXiv 2408.06853). So twice a sum of numbers in [L, U], less (L + U) n, 
 K = U - L; and where a record without a number changes another integer by K instead, both together
 by no more. One record in the place of another moves each feature by 2 K at most.
 
-*Conditions and the total, with noise that is drawn together.* Released are 2 x - n for each
-condition and n: a record changes each by 1 at most, one in the place of another by 2, and if that
-is in another cell it changes each by 1 in both cells. So the largest change, added up over cells,
-is 1, or 2.
+*Features and the total, with noise that is drawn together.* Of integers each of which a record
+changes by C at most, one in the place of another changes each by 2 C, or if that is in another
+cell by C in both cells. So the largest change, added up over cells, is C, or 2 C; for 2 x - n of
+each condition and n, C is 1.
 
 *Counts by conditions of a single cell, with such noise.* A record changes each by 1 at most, and so
 does one in the place of another.
@@ -110,28 +110,29 @@ def bound_feature_change(
 
 
 def bound_joint_change(
-    contribution: Contribution, conditions: int, cells: int, *, replaced: bool
+    contribution: Contribution, widths: Sequence[int], outputs: int, *, replaced: bool
 ) -> Sensitivity:
-    """Bound the change of 2 x - n over all conditions, and n, over all cells together.
+    """Bound the change of features and of the number of records, over all cells together.
 
     Args:
         contribution: The limits on a unit's rows.
-        conditions: Number of conditions.
-        cells: Number of cells of the table.
+        widths: The most that a record moves each feature by, times its factor, and the number.
+        outputs: Number of released integers, over all cells.
         replaced: Another unit takes the place of one; otherwise a unit comes or goes.
 
     Returns:
         The bounds of the released integers, with that of noise that is drawn together.
     """
-    halves = bound_feature_change(
-        contribution,
-        [1] * (conditions + 1),
-        (conditions + 1) * cells,
-        replaced=replaced,
-        conditions=True,
+    own = bound_feature_change(
+        contribution, widths, outputs, replaced=replaced, conditions=max(widths) == 1
     )
-    cube = contribution.rows * (2 if replaced else 1)
-    return replace(halves, cube=cube, derivation=sentence("sensitivity.strategy.joint", cube=cube))
+    cube = contribution.rows * (2 if replaced else 1) * max(widths)
+    text = (
+        sentence("sensitivity.strategy.joint", cube=cube)
+        if max(widths) == 1
+        else sentence("sensitivity.strategy.joint_features", cube=cube)
+    )
+    return replace(own, cube=cube, derivation=text)
 
 
 def bound_counts_change(contribution: Contribution, conditions: int) -> Sensitivity:
@@ -151,12 +152,12 @@ def bound_counts_change(contribution: Contribution, conditions: int) -> Sensitiv
     return replace(counts, cube=contribution.rows, derivation=words)
 
 
-def bound_split_change(contribution: Contribution, cells: int, *, replaced: bool) -> Sensitivity:
+def bound_split_change(contribution: Contribution, outputs: int, *, replaced: bool) -> Sensitivity:
     """Bound the change of the records that meet a condition and of those that do not.
 
     Args:
         contribution: The limits on a unit's rows.
-        cells: Number of cells of the table.
+        outputs: Number of released integers, over all cells.
         replaced: Another unit takes the place of one; otherwise a unit comes or goes.
 
     Returns:
@@ -164,7 +165,7 @@ def bound_split_change(contribution: Contribution, cells: int, *, replaced: bool
     """
     moved = 2 if replaced else 1
     return _build_sensitivity(
-        contribution, moved, moved, 2 * cells, sentence("sensitivity.strategy.split")
+        contribution, moved, moved, outputs, sentence("sensitivity.strategy.split")
     )
 
 

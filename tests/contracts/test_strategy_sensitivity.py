@@ -42,9 +42,17 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.planning.features import Feature, define_feature_release
+from dprelease.planning.blocks import Block
+from dprelease.planning.features import Feature, find_factors
+from dprelease.planning.strategy_candidates import (
+    Piece,
+    Way,
+    bound_piece_change,
+    define_piece_release,
+)
 from dprelease.privacy import strategy_sensitivity
 from dprelease.privacy.sensitivity import Contribution
+from dprelease.statistics.shared.statistic import Neighbours
 
 Row = tuple[int, tuple[bool, ...]]
 """The cell of a row, and which conditions it meets."""
@@ -112,7 +120,7 @@ def privacy(limits: tuple[int, int, int] | None, replaced: bool, *, fixed: bool 
 # --- every table there is, from the definitions alone ---------------------------------------------
 
 
-def released(made: Step, whole: list[list[int]], table: Unit) -> Change:
+def find_released(made: Step, whole: list[list[int]], table: Unit) -> Change:
     """The released integers of a table."""
     integers: list[int] = []
     for row in made.transform:
@@ -145,9 +153,10 @@ def changes(
     certain = limits is None and replaced and in_cells and fixed
     whole = build_mixing(made)
     tables = {
-        released(made, whole, unit) for unit in units(made, limits or (1, 1, 1), certain=certain)
+        find_released(made, whole, unit)
+        for unit in units(made, limits or (1, 1, 1), certain=certain)
     }
-    others = tables if replaced else {released(made, whole, ())}
+    others = tables if replaced else {find_released(made, whole, ())}
     return {
         tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
     }
@@ -395,8 +404,9 @@ def plan_together(
     contribution = Contribution(*(limits or (1, 1, 1)))
     if not halves:
         return strategy_sensitivity.bound_counts_change(contribution, len(made.transform))
+    integers = len(made.transform)
     return strategy_sensitivity.bound_joint_change(
-        contribution, len(made.transform) - 1, made.query.cells, replaced=replaced
+        contribution, [1] * integers, integers * made.query.cells, replaced=replaced
     )
 
 
@@ -446,7 +456,7 @@ def test_a_condition_and_all_others_never_change_at_once(
     assert holds_all(worst, changed)
     contribution = Contribution(*(limits or (1, 1, 1)))
     stated = strategy_sensitivity.bound_split_change(
-        contribution, made.query.cells, replaced=replaced
+        contribution, 2 * made.query.cells, replaced=replaced
     )
     assert is_planned(worst, stated)
     if limits is None:
@@ -500,13 +510,12 @@ FEATURES: dict[str, tuple[tuple[int, int, bool], ...]] = {
 """The lower and upper bound of numbers of a record, and whether it may have none."""
 
 
-def feature_step(numbers: Sequence[tuple[int, int, bool]], sizes: Sequence[int]) -> Step:
-    """Twice each sum less what is in the middle, and K for each record without a number."""
+def list_features(numbers: Sequence[tuple[int, int, bool]]) -> list[Feature]:
     quantities = [
         Quantity(f"x{at}", Grid(Fraction(1), lower, upper), None if missing else lower)
         for at, (lower, upper, missing) in enumerate(numbers)
     ]
-    features = [
+    return [
         Feature(
             Measure(MeasureKind.SUM, quantity),
             Measure(MeasureKind.VALUES, quantity) if quantity.null_fill is None else None,
@@ -515,7 +524,15 @@ def feature_step(numbers: Sequence[tuple[int, int, bool]], sizes: Sequence[int])
         )
         for quantity in quantities
     ]
-    made = define_feature_release(features, None)
+
+
+def feature_step(
+    numbers: Sequence[tuple[int, int, bool]], sizes: Sequence[int], way: Way = Way.HALVES
+) -> Step:
+    """Twice each sum less what is in the middle, and K for each record without a number."""
+    made = define_piece_release(
+        Block(None, ()), Piece((), features=tuple(list_features(numbers)), way=way)
+    )
     return replace(
         step(sizes, conditions=1),
         measures=made.measures,
@@ -582,6 +599,146 @@ def test_the_worst_change_of_features_is_attained(
         len(made.transform) * cells,
         replaced=replaced,
         conditions=False,
+    )
+    assert is_planned(worst, stated)
+    if limits is None:
+        assert norms(changed) == (stated.l1, stated.l2_squared)
+
+
+def feature_cubes(
+    made: Step,
+    numbers: Sequence[tuple[int, int, bool]],
+    limits: tuple[int, int, int] | None,
+    replaced: bool,
+) -> set[Change]:
+    """Every difference between neighbouring tables, from the measures and factors of a step."""
+    domains = [
+        [*range(lower, upper + 1), *([None] if missing else [])]
+        for lower, upper, missing in numbers
+    ]
+    rows = list(product(range(made.query.cells), product(*domains)))
+    most, groups, per_cell = limits or (1, 1, 1)
+    least = 1 if limits is None and replaced else 0
+
+    def measure(part: Measure, values: Sequence[int | None]) -> int:
+        if part.quantity is None:
+            return 1
+        value = values[int(part.quantity.column[1:])]
+        return int(value is not None) if part.kind is MeasureKind.VALUES else value or 0
+
+    added = {
+        row: [
+            sum(f * measure(part, row[1]) for f, part in zip(factors, made.measures, strict=True))
+            for factors in made.transform
+        ]
+        for row in rows
+    }
+    tables = set()
+    for size in range(least, most + 1):
+        for unit in combinations_with_replacement(rows, size):
+            inside = Counter(cell for cell, _ in unit)
+            if len(inside) <= groups and max(inside.values(), default=0) <= per_cell:
+                tables.add(
+                    tuple(
+                        sum(added[row][at] for row in unit if row[0] == cell)
+                        for at in range(len(made.transform))
+                        for cell in range(made.query.cells)
+                    )
+                )
+    others = tables if replaced else {(0,) * (len(made.transform) * made.query.cells)}
+    return {
+        tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
+    }
+
+
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
+@for_each("cells", [1, 2])
+@for_each("name", FEATURES)
+def test_the_largest_change_of_features_that_are_drawn_together_is_attained(
+    name: str, cells: int, limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    numbers = FEATURES[name]
+    if limits is not None and limits[0] > 1 and (len(numbers) > 1 or cells > 1) and replaced:
+        limits = (1, 1, 1)  # too many pairs of tables
+    made = feature_step(numbers, (2,) if cells > 1 else (), Way.TOGETHER)
+    cube = bound_largest_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
+    changed = feature_cubes(made, numbers, limits, replaced)
+    assert find_cube(made, changed) == cube
+    l1, l2_squared = norms(changed)
+    assert l1 <= worst.l1
+    assert l2_squared <= worst.shift.l2_squared
+    features = tuple(list_features(numbers))
+    groups = tuple(group(f"g{at}", 2, closed=True) for at in range(cells - 1))
+    kind = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
+    own = Contribution(*(limits or (1, 1, 1)))
+    stated = bound_piece_change(
+        Block(None, ()),
+        Piece(groups, features=features, way=Way.TOGETHER),
+        Neighbours(kind, own, people=limits is not None),
+    )
+    assert is_planned(worst, stated)
+    assert cube <= stated.cube
+    if limits is None:
+        assert cube == stated.cube
+
+
+def test_factors_make_widths_alike() -> None:
+    assert find_factors([1, 1]) == (1, 1)
+    assert find_factors([6, 4, 1]) == (2, 3, 12)
+    for widths in ([100_003, 99_991, 7, 1], [10**12 - 11, 10**12 - 39, 6, 1], [101, 103, 107, 1]):
+        moves = [width * f for width, f in zip(widths, find_factors(widths), strict=True)]
+        assert max(moves) * (1 - 1e-4) <= min(moves)
+        assert max(moves) <= 10**4 * max(widths)
+
+
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
+@for_each("cells", [1, 2])
+def test_a_condition_that_may_be_unknown_makes_three_kinds_of_records(
+    cells: int, limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    met = Expression("c", ("c",))
+    known = Expression("(c) IS NOT NULL", ("c",))
+    feature = Feature(
+        Measure(MeasureKind.RECORDS, None, met), Measure(MeasureKind.RECORDS, None, known), 0, 1
+    )
+    piece = Piece(
+        tuple(group(f"g{at}", 2, closed=True) for at in range(cells - 1)),
+        features=(feature,),
+        way=Way.SPLIT,
+    )
+    released = define_piece_release(Block(None, ()), piece)
+    made = replace(
+        step((2,) if cells > 1 else (), conditions=1),
+        measures=released.measures,
+        transform=released.transform,
+        unit=released.unit,
+    )
+    rows = [
+        (cell, pattern)
+        for cell in range(made.query.cells)
+        for pattern in ((True, True), (False, True), (False, False))
+    ]
+    whole = build_mixing(made)
+    most, groups, per_cell = limits or (1, 1, 1)
+    least = 1 if limits is None and replaced else 0
+    tables = set()
+    for size in range(least, most + 1):
+        for unit in combinations_with_replacement(rows, size):
+            inside = Counter(cell for cell, _ in unit)
+            if len(inside) <= groups and max(inside.values(), default=0) <= per_cell:
+                tables.add(find_released(made, whole, unit))
+    others = tables if replaced else {find_released(made, whole, ())}
+    changed = {tuple(a - b for a, b in zip(x, y, strict=True)) for x in tables for y in others}
+    worst = bound_step_change(made, privacy(limits, replaced))
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
+    kind = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
+    contribution = Contribution(*(limits or (1, 1, 1)))
+    stated = bound_piece_change(
+        Block(None, ()), piece, Neighbours(kind, contribution, people=limits is not None)
     )
     assert is_planned(worst, stated)
     if limits is None:

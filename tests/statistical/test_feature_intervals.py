@@ -12,7 +12,8 @@ from planned_figures import find_missed
 
 from dprelease.kernel.certification import certify
 from dprelease.kernel.chapters.many_draws.sampler import sample
-from dprelease.model import Group, MeasureKind, NoisyTable, Plan
+from dprelease.kernel.chapters.together.cube_draws import add_joint_noise
+from dprelease.model import Group, MeasureKind, NoiseFamily, NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.specfile import load
 from dprelease.statistics.read_release import build_columns
@@ -27,6 +28,7 @@ MEANS = [
     *({"name": f"m{at}", "statistic": "mean", "column": f"f{at}"} for at in range(3)),
     *({"name": f"s{at}", "statistic": "sum", "column": f"f{at}"} for at in range(3)),
     *({"name": f"o{at}", "statistic": "mean", "column": f"o{at}"} for at in range(5)),
+    {"name": "p3", "statistic": "proportion", "where": "f0 > 3"},
 ]
 SHARES = [
     {"name": "n"},
@@ -77,6 +79,10 @@ def draw(made: Plan, sums: dict[Any, int], entropy: Any) -> NoisyTable:
         ]
         group: Group = step.query.groups[0]
         size = len(group.labels)
+        if step.noise.family is NoiseFamily.CUBE:
+            rows = [[number] * size for number in exact]
+            values[step.query.name] = add_joint_noise(rows, step, entropy)
+            continue
         values[step.query.name] = tuple(
             tuple((sample(step.noise, size, entropy) + number).tolist()) for number in exact
         )
@@ -100,6 +106,8 @@ def test_intervals_hold(
     made = plan(queries, privacy)
     combined = [read for read in made.reads if read.terms]
     assert combined
+    families = {step.noise.family for step in made.steps}
+    assert (NoiseFamily.CUBE in families) == (queries is MEANS and "rho" not in privacy)
     even = np.arange(records) % (TOP + 1)
     far = np.where(np.arange(records) % 20 == 19, TOP, 0)
     values = {"even": even, "near an end": far, "near the other": TOP - far, "at an end": 0 * far}[

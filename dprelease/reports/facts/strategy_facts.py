@@ -6,7 +6,7 @@ Numbers are of the plan alone: no figure is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dprelease.language import say, say_count, word
 from dprelease.model import (
@@ -230,52 +230,78 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
             yield from _describe_features(step)
 
 
+CENTRED_SUMS = "strategies.release.centred", "strategies.release.centred_by"
+HALVES = "strategies.release.halves", "strategies.release.halves_by"
+SPLIT = "strategies.release.split", "strategies.release.split_by"
+SPLIT_KNOWN = "strategies.release.split_known", "strategies.release.split_known_by"
+TOGETHER = "strategies.release.together", "strategies.release.together_by"
+"""Ids of sentences, of all records and by keys."""
+
+
 def _describe_features(step: Step) -> Iterator[str]:
     """Describe what is released of features: of columns or conditions, and of records without."""
+    if step.noise.integers and step.measures[-1].where == step.query.where:
+        parts = join_names([*_describe_joint(step)])
+        numbers = _say_by(TOGETHER, step, parts=parts)
+        is_scaled = bool(_list_columns(step))
+        yield say("strategies.release.factors", numbers=numbers) if is_scaled else numbers
+        return
     missing = sum(_is_of_missing(step, row) for row in step.transform)
-    columns = [measure.quantity.column for measure in step.measures if measure.quantity is not None]
+    columns = _list_columns(step)
     if columns:
-        names = join_few_names(list(dict.fromkeys(columns)))
-        if step.query.groups:
-            yield say("strategies.release.centred_by", columns=names, keys=_title(step))
-        else:
-            yield say("strategies.release.centred", columns=names)
+        yield _say_by(CENTRED_SUMS, step, columns=join_few_names(columns))
+    elif _is_split(step):
+        yield _say_by(SPLIT if len(step.transform) == 2 else SPLIT_KNOWN, step)
+        return
+    elif step.noise.integers:
+        of = _say_conditions(len(step.transform))
+        yield say("strategies.release.counts", condition=of)
     else:
         # A share has two measures, of which one counts the records where its condition is known.
-        number = len(step.transform) - missing
-        if _is_joint(step):
-            number = len({measure.where for measure in step.measures} - {step.query.where})
-        of = (
-            say("strategies.release.for_conditions", number=number)
-            if number > 1
-            else say("strategies.release.for_condition")
-        )
-        sentence, sentence_by_keys = _name_conditions(step)
-        if step.query.groups:
-            yield say(sentence_by_keys, condition=of, keys=_title(step))
-        else:
-            yield say(sentence, condition=of)
-    if missing and not _is_joint(step):
+        of = _say_conditions(len(step.transform) - missing)
+        yield _say_by(HALVES, step, condition=of)
+    if missing:
         yield say("strategies.release.missing", number=missing)
 
 
-def _is_joint(step: Step) -> bool:
-    """Tell whether conditions are released in another way than as halves."""
-    return len(step.transform) == len(step.measures)
+def _describe_joint(step: Step) -> Iterator[str]:
+    """Describe what is released with the number of records, all with noise drawn together."""
+    columns = _list_columns(step)
+    if columns:
+        yield say("strategies.release.centred", columns=join_few_names(columns))
+    kinds = [measure.kind for measure in step.measures if measure.quantity is not None]
+    known = kinds.count(MeasureKind.VALUES)
+    if known:
+        yield say("strategies.release.values", number=known)
+    number = len(step.transform) - 1 - len(kinds)
+    if number:
+        yield say("strategies.release.halves", condition=_say_conditions(number))
 
 
-def _name_conditions(step: Step) -> tuple[str, str]:
-    """Find the sentences on the way in which conditions are released, of all records and by keys.
+def _list_columns(step: Step) -> list[str]:
+    """List the columns whose values are added up."""
+    quantities = (measure.quantity for measure in step.measures)
+    return list(dict.fromkeys(part.column for part in quantities if part is not None))
 
-    Counts themselves are of all records.
-    """
-    if not _is_joint(step):
-        return "strategies.release.halves", "strategies.release.halves_by"
-    if step.measures[-1].where != step.query.where:
-        return "strategies.release.counts", "strategies.release.counts"
-    if step.noise.integers:
-        return "strategies.release.together", "strategies.release.together_by"
-    return "strategies.release.split", "strategies.release.split_by"
+
+def _say_conditions(number: int) -> str:
+    if number > 1:
+        return say("strategies.release.for_conditions", number=number)
+    return say("strategies.release.for_condition")
+
+
+def _say_by(names: tuple[str, str], step: Step, **words: Any) -> str:
+    """Say what is released, of all records or by keys."""
+    name, name_by_keys = names
+    if step.query.groups:
+        return say(name_by_keys, keys=_title(step), **words)
+    return say(name, **words)
+
+
+def _is_split(step: Step) -> bool:
+    """Tell whether the integers of a cell add up to the number of its records."""
+    sums = [sum(column) for column in zip(*step.transform, strict=True)]
+    return sums == [0] * (len(sums) - 1) + [1]
 
 
 def _is_of_missing(step: Step, row: Sequence[int]) -> bool:

@@ -51,6 +51,7 @@ def plan(privacy: dict[str, Any], *queries: dict[str, Any], **how: Any) -> Plan:
     columns |= {f"h{at}": {"type": "integer", "lower": 20, "upper": U} for at in range(10)}
     columns["v"] = OPEN | {"type": "decimal", "step": Fraction(1, 2)}
     columns["g"] = {"type": "string", "keys": ["a", "b", "c"]}
+    columns["h"] = {"type": "string", "keys": ["u", "v"]}
     named = [{"name": f"q{at}", "statistic": "count"} | query for at, query in enumerate(queries)]
     return make_plan(load(builders.spec(privacy=privacy, columns=columns, query=named)), **how)
 
@@ -88,19 +89,93 @@ def compare(privacy: dict[str, Any], *queries: dict[str, Any]) -> dict[str, floa
 
 
 def test_ten_sums_have_one_number_of_records() -> None:
-    made = plan(DELTA, *of("sum", 10))
+    gaussian = of("sum", 10, mechanism="gaussian")
+    made = plan(DELTA, *gaussian)
     certify(made)
     assert [len(step.transform) for step in made.steps] == [1, 10]
     assert {step.noise.family for step in made.steps} == {NoiseFamily.GAUSSIAN}
     assert max(errors(made).values()) <= 8.8 * U
-    assert max(compare(DELTA, *of("sum", 10)).values()) < 0.67
+    assert max(compare(DELTA, *gaussian).values()) < 0.67
 
 
 def test_five_means_have_one_number_of_records() -> None:
-    ratios = compare(PURE, *of("mean", 5))
+    ratios = compare(PURE, *of("mean", 5, mechanism="laplace"))
     assert max(ratios.values()) < 0.95  # in the middle; at an end, and the number, much less
     assert ratios["q0 #1"] < 0.78
     assert ratios["q0 #2"] < 0.56
+
+
+def test_sums_and_means_have_noise_that_is_drawn_together() -> None:
+    """(D+1)(D+2)/12 in squares of a mean in the middle, twice that of a sum, and of a mean at an
+    end."""
+    for privacy, statistic, number, most, end in (
+        (PURE, "mean", 5, 2.17, 3.07),
+        (PURE, "sum", 10, 5.11, 0),
+        (DELTA, "sum", 10, 5.11, 0),
+    ):
+        made = plan(privacy, *of(statistic, number))
+        certify(made)
+        (step,) = made.steps
+        assert step.noise.family is NoiseFamily.CUBE
+        assert len(step.transform) == number + 1
+        found = errors(made)
+        assert found["q0"] <= most * U
+        assert found.get("q0 #1", 0) <= end * U
+        assert len({round(error, 6) for error in found.values()}) == (3 if end else 1)
+
+
+@pytest.mark.parametrize("privacy", [PURE, DELTA, PURE | REPLACED, PURE | PEOPLE])
+def test_columns_of_other_steps_and_conditions_are_drawn_together(privacy: dict[str, Any]) -> None:
+    queries = [
+        *of("sum", 3),
+        {"statistic": "sum", "column": "v"},
+        {"statistic": "mean", "column": "o0"},
+        {"statistic": "sum", "column": "h0"},
+        *([{"where": f"f1 > {at}"} for at in range(3)] if "unit" not in privacy else []),
+        *([{}] if "unit" not in privacy else shares(1)),
+    ]
+    ratios = compare(privacy, *queries)
+    assert max(ratios.values()) <= 1.0005
+    assert prod(ratios.values()) ** (1 / len(ratios)) < 0.75
+    made = plan(privacy, *queries)
+    (step,) = [step for step in made.steps if step.noise.family is NoiseFamily.CUBE]
+    assert len(step.transform) >= 8
+    assert plan(privacy, *queries, as_version_02=True).strategies != made.strategies
+
+
+def test_a_count_and_a_share_of_the_same_rows_are_disjoint_counts() -> None:
+    for by in ({}, {"by": ["g"]}):
+        made = plan(PURE, by, {"statistic": "proportion", "where": "f0 > 9"} | by)
+        certify(made)
+        (step,) = made.steps
+        assert step.noise.family is NoiseFamily.LAPLACE
+        # Whether f0 has a value is not known, only what takes its place.
+        assert step.transform in {((1, 0), (-1, 1)), ((1, 0, 0), (-1, 1, 0), (0, -1, 1))}
+        found = errors(made)
+        assert found["q0"] <= 1.36 * sqrt(len(step.transform))
+        assert found["q1"] <= 0.97
+        assert found["q1 #2"] <= 1.93
+
+
+def test_shares_of_the_same_records_keep_their_fitted_number() -> None:
+    same = [{"statistic": "proportion", "where": f"f0 > {at}"} for at in range(5)]
+    made = plan(PURE, *same, *of("mean", 3))
+    assert [read.reading is Reading.COMBINED for read in made.reads] == [False] * 5 + [True] * 3
+    assert all(read.terms for read in plan(PURE, *shares(5)).reads)
+
+
+def test_a_mean_and_a_share_by_groups_have_their_records_from_tables() -> None:
+    columns = [{"by": ["g", "h"]}, {"by": ["h"]}, *({"where": f"f1 > {at}"} for at in range(5))]
+    more = [*of("mean", 1, by=["g"]), {"statistic": "proportion", "where": "f0 > 9", "by": ["h"]}]
+    for privacy in (PURE, DELTA):
+        before = errors(plan(privacy, *columns, *more, jointly=False))
+        after = errors(plan(privacy, *columns, *more))
+        ratios = {name: after[name] / before[name] for name in before}
+        assert max(ratios.values()) <= 1.0005
+        assert prod(ratios.values()) ** (1 / len(ratios)) < 0.8
+    made = plan(PURE, *columns, *more)
+    of_tables = {made.steps_by_name[name].query.groups for name in made.reads[7].steps}
+    assert len(of_tables) > 1  # the mean's own groups, and those of a table
 
 
 def test_a_count_and_a_mean_are_read_from_one_release_as_before() -> None:
@@ -199,8 +274,9 @@ def test_what_is_not_what_the_query_asks_is_refused() -> None:
 def test_less_noise_or_another_content_is_refused(privacy: dict[str, Any]) -> None:
     made = plan(privacy, *of("sum", 6))
     certify(made)
-    (at,) = [at for at, step in enumerate(made.steps) if len(step.transform) == 6]
+    (at,) = [at for at, step in enumerate(made.steps) if len(step.transform) >= 6]
     step = made.steps[at]
+    assert (step.noise.family is NoiseFamily.CUBE) == (privacy is DELTA)
 
     def doctored(**changes: Any) -> Plan:
         steps = list(made.steps)
@@ -214,6 +290,14 @@ def test_less_noise_or_another_content_is_refused(privacy: dict[str, Any]) -> No
     assert builders.is_refused(doctored(transform=(off, *others)))
     assert builders.is_refused(doctored(transform=(tuple(2 * f for f in first), *others)))
     assert builders.is_refused(doctored(unit=(Fraction(2), *step.unit[1:])))
+    if step.noise.family is NoiseFamily.CUBE:
+        *halves, total = step.transform
+        smaller = replace(step.sensitivity, cube=step.sensitivity.cube - 1)
+        fewer = replace(step.noise, integers=len(step.transform) - 1)
+        assert builders.is_refused(doctored(sensitivity=smaller))
+        assert builders.is_refused(doctored(noise=fewer))
+        assert builders.is_refused(doctored(transform=(*halves, tuple(2 * f for f in total))))
+        assert builders.is_refused(doctored(transform=(*halves, tuple(f - 1 for f in total))))
     wider = [
         replace(m, quantity=replace(m.quantity, grid=replace(m.quantity.grid, upper=2 * U)))
         if m.quantity is not None

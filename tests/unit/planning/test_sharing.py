@@ -113,7 +113,8 @@ def test_stated_budgets_add_up() -> None:
 
 
 def test_a_count_goes_with_one_column_only() -> None:
-    made = plan_queries(COUNT, MEAN, {**MEAN, "column": "y"})
+    laplace = {"mechanism": "laplace"}
+    made = plan_queries(COUNT | laplace, MEAN | laplace, {**MEAN, "column": "y"} | laplace)
     assert sorted(list_shares(made)) == [("q0", "q2"), ("q1",)]  # y needs no sum for nulls
 
 

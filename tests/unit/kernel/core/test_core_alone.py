@@ -79,7 +79,11 @@ def test_a_plan_is_refused_without_the_chapter_on_what_it_has(matter: Matter) ->
 
 
 def test_counts_and_sums_need_no_chapter_but_that_on_figures() -> None:
-    made = plan_queries({"statistic": "count"}, {"name": "sum", "statistic": "sum", "column": "x"})
+    apart = {"mechanism": "laplace"}
+    made = plan_queries(
+        {"statistic": "count"} | apart,
+        {"name": "sum", "statistic": "sum", "column": "x"} | apart,
+    )
     assert certify(made, FIGURES).plan == made
 
 

@@ -115,8 +115,8 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
         {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]},
     ],
     "sums": [
-        {"name": "n", "statistic": "count", "by": ["g"]},
-        {"name": "s", "statistic": "sum", "column": "y", "by": ["g"]},
+        {"name": "n", "statistic": "count", "by": ["g"], "mechanism": "laplace"},
+        {"name": "s", "statistic": "sum", "column": "y", "by": ["g"], "mechanism": "laplace"},
     ],
     "running": [{"name": "q", "statistic": "cumulative", "column": "y", "bins": [0, 5, 10]}],
     "own epsilon": [COUNT | {"epsilon": 0.5}],
