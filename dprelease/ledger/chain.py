@@ -70,11 +70,12 @@ def hash_entry(  # noqa: PLR0913, PLR0917 - what an entry is made of
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def walk(entries: Iterable[Entry]) -> Head:
-    """Check the chain from its first entry to its last.
+def walk(entries: Iterable[Entry], head: Head = EMPTY) -> Head:
+    """Check the chain to its last entry.
 
     Args:
-        entries: All entries of the ledger, in order.
+        entries: All entries that come after ``head``, in order.
+        head: The entry up to which the chain is checked already; from the first entry without.
 
     Returns:
         The head: number and hash of the last entry.
@@ -82,7 +83,6 @@ def walk(entries: Iterable[Entry]) -> Head:
     Raises:
         BrokenChain: At the first entry that is missing or was edited.
     """
-    head = EMPTY
     for entry in entries:
         if entry.seq != head.seq + 1:
             raise BrokenChain(f"entry {head.seq + 1} is missing")

@@ -120,14 +120,19 @@ class FileDatabase:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def iter_entries(self) -> Iterator[Entry]:
-        """Iterate over all entries in order."""
+    def iter_entries(self, after: int = 0) -> Iterator[Entry]:
+        """Iterate over the entries after the one of a number, in order."""
         # In order of the row id, so that no index needs to be trusted.
         rows = self.connection.execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
-            " FROM entries NOT INDEXED ORDER BY seq"
+            " FROM entries NOT INDEXED WHERE seq > ? ORDER BY seq",
+            (after,),
         )
         return (Entry(*row) for row in rows)
+
+    def read_version(self) -> int:
+        """Read what changes with each commit of another connection."""
+        return _read_pragma(self.connection, "data_version")
 
     def read_last(self) -> Head:
         """Read the number and hash of the last entry."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
+from dprelease.ledger.chain import EMPTY, GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.identity import write_canonical_json
 from dprelease.ledger.privacy_filter import (
     CAPS,
@@ -170,11 +170,15 @@ class Book(Struct, frozen=True):
         return Account(dataset, earlier, caps[-1] if caps else None, others)
 
 
-def read_book(entries: Iterable[Entry]) -> Book:
-    """Read all entries of a ledger and check that they belong together.
+NO_ENTRIES = Book(EMPTY, {}, ())
+
+
+def read_book(entries: Iterable[Entry], before: Book = NO_ENTRIES) -> Book:
+    """Read the entries of a ledger and check that they belong together.
 
     Args:
-        entries: All entries, in order.
+        entries: All entries after those of ``before``, in order.
+        before: The checked entries that these follow; none where all are read.
 
     Returns:
         The runs in order of their charge, the caps and the head.
@@ -183,9 +187,9 @@ def read_book(entries: Iterable[Entry]) -> Book:
         BrokenChain: An entry is missing, was edited, or can't be understood.
     """
     ordered = tuple(entries)
-    head = walk(ordered)
-    runs: dict[str, Run] = {}
-    caps: list[SetCap] = []
+    head = walk(ordered, before.head)
+    runs: dict[str, Run] = dict(before.runs)
+    caps = list(before.caps)
     for entry in ordered:
         try:
             if entry.kind == Kind.CAP:
@@ -194,7 +198,8 @@ def read_book(entries: Iterable[Entry]) -> Book:
                 runs[entry.run_id] = _READERS[Kind(entry.kind)](entry, runs)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BrokenChain(f"entry {entry.seq} can't be read") from None
-    return Book(head, runs, tuple(entry.hash for entry in ordered), tuple(caps))
+    hashes = (*before.hashes, *(entry.hash for entry in ordered))
+    return Book(head, runs, hashes, tuple(caps))
 
 
 def charge_content(

@@ -294,13 +294,17 @@ class ServerDatabase:
             if self._connection is not None and self._connection.info.transaction_status:
                 self._execute("ROLLBACK")
 
-    def iter_entries(self) -> Iterator[Entry]:
-        """Iterate over all entries in order."""
+    def iter_entries(self, after: int = 0) -> Iterator[Entry]:
+        """Iterate over the entries after the one of a number, in order."""
         rows = self._execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
-            " FROM dprelease.entries ORDER BY seq"
+            " FROM dprelease.entries WHERE seq > %s ORDER BY seq",
+            (after,),
         )
         return (Entry(*row) for row in rows)
+
+    def read_version(self) -> None:
+        """Nothing tells of commits of others: all entries are read and checked each time."""
 
     def read_last(self) -> Head:
         """Read the number and hash of the last entry."""

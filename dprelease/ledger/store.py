@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Protocol, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.errors import Failure, Place
@@ -94,8 +95,15 @@ class Database(Protocol):
     def roll_back(self) -> None:
         """End the transaction, if one is open, without a change."""
 
-    def iter_entries(self) -> Iterator[Entry]:
-        """Iterate over all entries in order."""
+    def iter_entries(self, after: int = 0) -> Iterator[Entry]:
+        """Iterate over the entries after the one of a number, in order; over all without."""
+
+    def read_version(self) -> int | None:
+        """Read what changes with each commit of another connection.
+
+        Returns:
+            A number; None where the database has none, so that nothing is known of others.
+        """
 
     def read_last(self) -> Head:
         """Read the head of the ledger.
@@ -173,6 +181,13 @@ class DatabaseKind(Protocol):
         """
 
 
+class _KnownBook(Struct, frozen=True):
+    """Entries that were checked, and the version of the database in which they stood."""
+
+    book: Book
+    version: int
+
+
 class Ledger:
     """One ledger. Every change is one transaction by itself, durable when the call returns.
 
@@ -184,6 +199,7 @@ class Ledger:
         self._database = database
         self.path = path
         self.witness = witness if witness is not None else guard_path(path)
+        self._known: _KnownBook | None = None
 
     @classmethod
     def open(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
@@ -385,6 +401,7 @@ class Ledger:
         with self._database.translate_errors():
             self._read_checked()  # what is damaged is not touched
             self._database.make_room_for_caps()
+            self._known = None  # the entries were written again
         with self._open_for_writing(charged=False) as book:
             before = book.get_account(dataset).cap
             caps = replace(before.caps if before else Caps(), **changes)
@@ -413,6 +430,7 @@ class Ledger:
         with self._database.translate_errors():
             if not self._database.is_sound():
                 raise not_a_ledger(self.path, "its pages are damaged")
+            self._known = None
             book = self._read_book()
             for run in book.runs.values():
                 if run.seal is not None:
@@ -448,6 +466,7 @@ class Ledger:
     def chain(self) -> tuple[Entry, ...]:
         """List all entries as they are stored, after checking them."""
         with self._database.translate_errors():
+            self._known = None
             self._read_book()
             return tuple(self._database.iter_entries())
 
@@ -503,10 +522,24 @@ class Ledger:
             return self._read_book()
 
     def _read_book(self) -> Book:
+        """Read and check all entries; those that nobody can have changed since, only once."""
+        # Read first: what is committed between the two is taken for a change the next time.
+        version = self._database.read_version()
+        known, self._known = self._known, None
         try:
-            return read_book(self._database.iter_entries())
+            if known is not None and known.version == version:
+                after = self._database.iter_entries(known.book.head.seq)
+                book = read_book(after, known.book)
+                # An entry of ours that was rolled back is in the book, and not in the ledger.
+                is_whole = book.head == self._database.read_last()
+            else:
+                is_whole = False
+            if not is_whole:
+                book = read_book(self._database.iter_entries())
         except BrokenChain as problem:
             raise broken_chain(self.path, str(problem)) from None
+        self._known = None if version is None else _KnownBook(book, version)
+        return book
 
     def _append(self, head: Head, kind: Kind, run_id: str, content: str) -> Entry:
         entry = follow(head, kind.value, run_id, format_utc_now(), content)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from dprelease.model.plans import Form, Plan, Read, Step
 from dprelease.model.record_tables import LaplaceLaw, Law, RecordStep, Response, SubsetLaw, Window
@@ -25,7 +26,14 @@ def exact(value: Fraction) -> str:
 
 def read_exact(text: object) -> Fraction:
     """Read the non-negative amount that ``exact`` wrote; raise ValueError for other texts."""
-    parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        raise ValueError("not a rational")
+    return _parse_exact(text)
+
+
+@lru_cache(maxsize=1024)  # charges of one ledger repeat few amounts
+def _parse_exact(text: str) -> Fraction:
+    parts = _RATIONAL.fullmatch(text)
     if parts is None:
         raise ValueError("not a rational")
     value = Fraction(int(parts[1]), int(parts[2]))
