@@ -116,7 +116,7 @@ MUTANTS = [
     Mutant("return grid.upper > grid.lower and step.transform == ((-grid.lower, 1), (grid.upper, -1))", "return grid.upper > grid.lower", "certify: two sums add up to a count", PLANNING),
     Mutant("return threshold >= 2 * width and threshold % width == 0", "return threshold >= 2 and threshold % width == 0", "certify: a threshold that one unit reaches", PLANNING),
     Mutant("return is_hidden and additive_loss.compute_gaussian_rho(noise.parameter, length) <= rho", "return additive_loss.compute_gaussian_rho(noise.parameter, length) <= rho", "verify: new keys stay hidden under a budget in rho", VERIFY),
-    Mutant("length = _bound_apart(shift, shift).l2_squared if is_replaced else shift.l2_squared", "length = shift.l2_squared", "verify: the rho of a replaced unit's counts", VERIFY),
+    Mutant("length = _bound_apart(shift, shift).l2_squared if is_replaced else shift.l2_squared", "length = shift.l2_squared", "verify: the rho of a replaced unit's counts", "unit/planning/test_keys_in_rho.py"),
     Mutant("stated = step.loss.delta - _compute_allowed_delta(step.query)", "stated = step.loss.delta", "certify: what may fail is beside the delta of rho", PLANNING),
     Mutant("rest = epsilon - selecting.epsilon, delta - selecting.delta - add_failures(plan.steps)", "rest = epsilon - selecting.epsilon, delta - selecting.delta", "certify: the deltas of keys under a total in rho", PLANNING),
     Mutant("loss = _compose_by_zcdp(losses, delta - failure) if concentrated else None", "loss = _compose_by_zcdp(losses, delta) if concentrated else None", "composition: what may fail is no part of the delta that rho is converted at", PLANNING),

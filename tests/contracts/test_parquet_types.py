@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import count, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -238,7 +238,7 @@ def answer(engine: str, request: AggregateRequest) -> object:
 @pytest.mark.one_in(56)
 @pytest.mark.parametrize("name", CASES)
 def test_one_bad_record_changes_no_other(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
+    case, turn = CASES[name], count()
     files = {what: tmp_path / f"{number}.parquet" for number, what in enumerate((None, *BAD))}
     for what, path in files.items():
         write(path, case, None if what is None else BAD[what])
@@ -247,7 +247,7 @@ def test_one_bad_record_changes_no_other(name: str, tmp_path: Path) -> None:
         for role, request in asked[None].items():
             clean = answer("duckdb", request)
             assert clean == answer("reference", request), role
-            for what in BAD:
+            for what in islice(BAD, next(turn) % 2, None, 2):  # one half, then the other
                 assert answer("duckdb", asked[what][role]) == clean, (role, what)
 
 

@@ -351,7 +351,7 @@ def moves(step: Step, one: tuple[tuple[int, ...], ...], other: tuple[tuple[int, 
 def chains(cells: Sequence[Any], seed: str) -> Iterator[list[Table]]:
     """Tables of a few records, of which the last, or any, is another one in the table after."""
     draw = random.Random(seed)
-    number, length = (5, 6) if is_thorough() else (1, 4)
+    number, length = (3, 5) if is_thorough() else (1, 4)
     for _ in range(number):
         tables = [[draw.choice(cells) for _ in range(draw.randint(1, 6))]]
         while len(tables) < length:
