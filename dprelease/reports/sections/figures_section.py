@@ -235,7 +235,7 @@ def _is_narrow(chart: Chart | HeatTable) -> bool:
 
 def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
     """Give all figures of a column as the page shows them."""
-    decimals = _choose_decimals(column, table.columns, table.rows)
+    decimals = _choose_decimals(column, _find_half_widths(table.columns), table.rows)
     return [
         "-" if value is None else _group_thousands(value) or "-"
         for value in _write_texts(column, decimals, table.rows)
@@ -326,8 +326,10 @@ def _group_thousands(value: object) -> str | None:
 
 def iter_first_rows(columns: Sequence[OutputColumn], limit: int) -> Iterator[tuple[object, ...]]:
     """Give the first rows, figures as texts, rounded to what the noise leaves of them."""
+    half_widths = _find_half_widths(columns)  # once: a table may have thousands of columns
     texts = [
-        _write_texts(column, _choose_decimals(column, columns, limit), limit) for column in columns
+        _write_texts(column, _choose_decimals(column, half_widths, limit), limit)
+        for column in columns
     ]
     yield from zip(*texts, strict=True)
 
@@ -352,12 +354,18 @@ _OUTWARD = {
 }
 
 
-def _choose_decimals(column: OutputColumn, columns: Sequence[OutputColumn], limit: int) -> int:
+def _find_half_widths(columns: Sequence[OutputColumn]) -> dict[str, OutputColumn]:
+    """Find the half-widths of figures by the names of these."""
+    return {half.figure: half for half in columns if half.aspect == "_noise_moe"}
+
+
+def _choose_decimals(
+    column: OutputColumn, half_widths: Mapping[str, OutputColumn], limit: int
+) -> int:
     """Choose decimals worth showing beside the noise of a figure, by the half-widths shown."""
     if column.aspect == "_rank_moe" and column.decimals:  # of weight
         return choose_decimals(column.values[:limit], column.decimals)
     if column.names.decimals is not None and not column.suffix.endswith("_count"):
         return min(column.decimals, column.names.decimals)
-    halves = {half.figure: half for half in columns if half.aspect == "_noise_moe"}
-    own = halves.get(column.figure)
+    own = half_widths.get(column.figure)
     return column.decimals if own is None else choose_decimals(own.values[:limit], column.decimals)

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease.model import OutputColumn
+from dprelease.model.outputs import get_ending
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.charts.budget_chart import (
     draw_budget_chart,
@@ -421,3 +422,25 @@ def test_shown_half_widths_are_rounded_up():
     assert list(iter_first_rows([column, half], 1)) == [("9.41", "0.42")]
     exact = OutputColumn("v_noise_moe", "number", [410_000], "", 6, "v")
     assert list(iter_first_rows([column, exact], 1)) == [("9.41", "0.41")]
+
+
+def test_decimals_of_a_page_take_steps_in_proportion_to_columns(monkeypatch):
+    looks = []
+
+    def count_look(column, query):
+        looks.append(column)
+        return get_ending(column, query)
+
+    monkeypatch.setattr("dprelease.model.outputs.get_ending", count_look)
+
+    def count_looks(figures):
+        columns = [
+            OutputColumn(f"{figure}{ending}", "number", [9_414_854], "", 6, figure)
+            for figure in (f"v{at}" for at in range(figures))
+            for ending in ("", "_noise_moe")
+        ]
+        looks.clear()
+        list(iter_first_rows(columns, 1))
+        return len(looks)
+
+    assert count_looks(200) == 10 * count_looks(20)
