@@ -69,12 +69,13 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             write_remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report_command import write_file
+        from dprelease.ledger.identity import run_id
         from dprelease.reports.contents import plan_document
         from dprelease.reports.facts.approval import build_approval
         from dprelease.reports.facts.release_facts import collect_plan_facts
         from dprelease.reports.renderers.html_page import render
 
-        approval = build_approval(planned, digest, ledger)
+        approval = build_approval(planned, run_id(planned.release), digest, ledger)
         facts = collect_plan_facts(planned, standing=approval.ledger)
         write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:

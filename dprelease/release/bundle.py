@@ -59,7 +59,7 @@ from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import compute_plan_digest
-from dprelease.reports.facts.release_facts import Outcome, build, describe_published_table
+from dprelease.reports.facts.release_facts import HeldTo, Outcome, build, describe_published_table
 from dprelease.reports.model.json_form import build_report_json
 from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.reports.report_formats import list_media_types, name_report_file, render_with_charts
@@ -248,6 +248,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     released_at: str,
     runs: Iterable[Run] = (),
     previous: PreviousRelease | None = None,
+    held: HeldTo | None = None,
 ) -> Publication:
     """Build tables, report and data package of a sealed run.
 
@@ -258,6 +259,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
         released_at: Time of the charge, in UTC.
         runs: All runs of the ledger.
         previous: The verified last release, for a section on changes.
+        held: The saved plan that the run was held to.
 
     Returns:
         The files; the same input gives the same bytes.
@@ -288,6 +290,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
                 for table in table_files
             ),
             plan_digest=None if release.rehearsal else compute_plan_digest(plan),
+            held=held,
             flags=_count_flags(finish.tables),
             remarks=(*_collect_remarks(plan, flagged), *map(word, finish.remarks)),
             records=sealed.records,

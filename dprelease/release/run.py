@@ -49,6 +49,7 @@ from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved, check_decision
 from dprelease.reports import report_formats
+from dprelease.reports.facts.release_facts import HeldTo
 from dprelease.specfile import load
 from dprelease.specfile.complaints.spec_paths import fill_revision, relocate
 
@@ -66,6 +67,7 @@ class ChargedRun(Struct, frozen=True):
     stages: Stages
     previous: PreviousRelease | None = None
     replace_output: bool = False
+    held: HeldTo | None = None
 
     def check_open(self) -> None:
         """Raise ValueError unless the run is charged, and neither sealed nor burnt."""
@@ -97,8 +99,9 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     release = relocate(spec, ledger, output)
     stages.begin("plan")
     certified = plan_and_certify(release)
+    held = None
     if approved is not None:
-        check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
+        held = HeldTo(check_approved(certified.plan, os.fspath(approved), new_noise=new_noise))
     check_decision(release)
     name = release.data.engine
     if data is not None:
@@ -115,6 +118,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         fresh_ledger=fresh_ledger,
         replace_output=replace_output,
         entropy=entropy,
+        held=held,
     )
 
 
@@ -128,6 +132,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
     fresh_ledger: bool = False,
     replace_output: bool = False,
     entropy: Entropy,
+    held: HeldTo | None = None,
 ) -> Result:
     """Release a certified plan: charge, read, add noise, seal, publish.
 
@@ -140,6 +145,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
         fresh_ledger: Accept a ledger without the charge of the report in the output folder.
         replace_output: Replace the files of another release.
         entropy: Source of random bytes.
+        held: The saved plan that the run is held to.
 
     Raises:
         Failure: It has every complaint and an exit code.
@@ -182,7 +188,9 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
             # Only now, as another process may have charged a revision in between.
             revision = count_revision(release, book.list_runs(), name)
             plan = replace(certified.plan, release=fill_revision(release, revision))
-            charged = ChargedRun(book, plan, reservation, engine, stages, previous, replace_output)
+            charged = ChargedRun(
+                book, plan, reservation, engine, stages, previous, replace_output, held
+            )
             sealed = draw_once(charged, entropy) if payload is None else from_bytes(plan, payload)
             stages.begin("write")
             return replace(_publish(charged, sealed), warnings=warnings)
@@ -414,7 +422,9 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     # how long reading took, and with it something of the data.
     released_at = reservation.run.charged_at
     runs = run.book.list_runs()
-    publication: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
+    publication: Publication = assemble(
+        plan, reservation, sealed, released_at, runs, run.previous, run.held
+    )
     digests = publish(
         plan.release.output.path,
         publication.files,

@@ -25,11 +25,16 @@ from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
 from dprelease.reports.facts.approval import list_held_facts
 from dprelease.reports.facts.release_facts import list_files
-from dprelease.reports.model.json_form import to_json
+from dprelease.reports.model.json_form import from_json, to_json
+from dprelease.reports.model.report_model import Spent
 
 SCHEMA = "dprelease/plan/1"
 Parts = dict[str, Any]
 """A plan in JSON, without ledger and digest."""
+
+TOTAL = "total_with_this_release"
+"""What all releases of the dataset came to, this one included, when the plan was saved. No run is
+held to it: others may be charged before."""
 
 
 def compute_plan_digest(plan: Plan) -> str:
@@ -63,6 +68,10 @@ def save(file: str, described: Mapping[str, object]) -> None:
         Failure: Exit code 2 or 6 if the file can't be written.
     """
     content = {name: value for name, value in described.items() if name != "ledger"}
+    ledger = described.get("ledger")
+    if isinstance(ledger, dict):
+        after = ledger["composed"]["after"]
+        content[TOTAL] = {"epsilon": after["epsilon"], "delta": after["delta"]}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     try:
         save_file(file, text.encode(), _is_plan)
@@ -85,13 +94,16 @@ def check_decision(release: Release) -> None:
         raise Failure(ExitCode.SPEC, complaint)
 
 
-def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
+def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> Spent | None:
     """Refuse a plan that is not the saved one.
 
     Args:
         plan: The plan as made now.
         file: Path of the saved plan.
         new_noise: New noise is asked for, which no saved plan approves.
+
+    Returns:
+        What all releases came to with this one when the plan was saved; None if it does not say.
 
     Raises:
         Failure: Exit code 2 if the plan differs, the file was edited, or new noise is asked for.
@@ -106,6 +118,7 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
 
     now: Parts = json.loads(json.dumps({**describe(plan), "what_if": describe_alternatives(plan)}))
     del now["ledger"]
+    total = saved.pop(TOTAL, None)
     if digest != compute_plan_digest(plan):
         names = ", ".join(_list_differences(saved, now)[:5])
         raise _build_refusal(
@@ -122,6 +135,13 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
             f"(differs in {', '.join(edited[:5])})",
             "have the plan approved as it is saved: dprelease plan -o",
         )
+    try:
+        return None if total is None else from_json(Spent, total)
+    except ValueError:
+        raise _build_refusal(
+            f"{file} was edited since it was saved (differs in {TOTAL})",
+            "have the plan approved as it is saved: dprelease plan -o",
+        ) from None
 
 
 def read_saved_plan(file: str) -> tuple[str, Parts]:

@@ -29,7 +29,11 @@ from dprelease.reports.sections.how_to_read import (
     build_use_section,
 )
 from dprelease.reports.sections.noise_section import build_noise_section
-from dprelease.reports.sections.overview_section import build_overview_section, is_of_chart
+from dprelease.reports.sections.overview_section import (
+    SHOWN_OF_DIGEST,
+    build_overview_section,
+    is_of_chart,
+)
 from dprelease.reports.sections.provenance_section import (
     build_approval_section,
     build_provenance_section,
@@ -72,6 +76,7 @@ def build_report_document(facts: ReportFacts, tables: Mapping[str, OutputTable])
         say(ORIGIN),
         "" if facts.rehearsal else json.dumps(build_dataset(facts)),
         say(REHEARSAL) if facts.rehearsal else "",
+        facts.provenance.run_id,
     )
 
 
@@ -92,7 +97,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
         say("title.plan_for_approval"),
         tuple(_iter_basics(facts)),
         (
-            build_summary_section(facts, approval.digest),
+            build_summary_section(facts, approval),
             build_guarantee_section(facts),
             build_meaning_section(facts),
             *_iter_record_sections(facts, level),
@@ -103,6 +108,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
             build_approval_section(approval),
         ),
         say(ORIGIN),
+        run=approval.run,
     )
 
 
@@ -208,8 +214,20 @@ def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
         (say("title.purpose"), basic.intended_use),
         (say("title.region"), basic.region),
         (say("title.sector"), basic.sector),
-        (say("title.approved_by"), basic.approved_by),
+        (say("title.approved_by"), _describe_approval(facts)),
         (say("title.licence"), licence and Link(licence, find_licence_address(licence))),
     ):
         if value:
             yield label, value
+
+
+def _describe_approval(facts: PlanFacts) -> str | None:
+    """Say who agreed, and to which plan: that of a run that was held to a saved one."""
+    approved_by = facts.deployment.basic.approved_by
+    if approved_by is None or not isinstance(facts, ReportFacts):
+        return approved_by
+    digest, held = facts.provenance.plan, facts.provenance.held_to_plan
+    if digest is None or held is None:
+        return approved_by
+    key = "title.approved_plan" if held else "title.approved_without_plan"
+    return say(key, name=approved_by, digest=f"{digest[:SHOWN_OF_DIGEST]}\u2026")

@@ -222,3 +222,54 @@ def test_what_other_totals_would_buy(cli):
     errors = [int(each["errors"]["visits"].removeprefix("± ")) for each in options]
     assert errors == sorted(errors, reverse=True)
     assert len(set(errors)) == 5
+
+
+def spend(folder: Path) -> None:
+    """Charge another release of epsilon 1 to the dataset, between a plan and its run."""
+    other = (folder / "small.toml").read_text().replace('name = "small"', 'name = "other"')
+    (folder / "other.toml").write_text(other.replace('path = "out"', 'path = "other-out"'))
+    dprelease.run(folder / "other.toml")
+
+
+def test_a_report_says_what_was_signed_and_what_it_came_to_at_the_run(cli, folder):
+    save(cli)
+    spend(folder)
+    assert cli("run", "-q", "--plan", "plan.json", "small.toml").code == 0
+    provenance = json.loads((folder / "out" / "report.json").read_text())["provenance"]
+    saved = json.loads((folder / "plan.json").read_text())
+    assert provenance["held_to_plan"] is True
+    assert provenance["plan"] == saved["digest"]
+    assert provenance["total_when_planned"] == saved["total_with_this_release"]
+    then = saved["total_with_this_release"]["epsilon"]
+    report = (folder / "out" / "report.html").read_text()
+    assert f"Yes, to the plan with the digest {saved['digest']}." in report
+    assert f"all releases with this one came to epsilon {then} and delta 0, if nothing" in report
+    assert f"When it ran, they came to epsilon {then + 1} and delta 0." in report
+
+
+def test_a_run_without_a_plan_is_told_apart(cli, folder):
+    assert cli("run", "-q", "small.toml").code == 0
+    provenance = json.loads((folder / "out" / "report.json").read_text())["provenance"]
+    assert provenance["held_to_plan"] is False
+    assert "total_when_planned" not in provenance
+    report = (folder / "out" / "report.html").read_text()
+    assert "Run held to a saved plan" in report
+    assert "the run was not compared with a saved one" in report.replace("\n", " ")
+
+
+def test_the_total_of_a_saved_plan_is_of_numbers(cli, folder):
+    save(cli)
+    saved = json.loads((folder / "plan.json").read_text())
+    saved["total_with_this_release"]["epsilon"] = "<b>"
+    (folder / "plan.json").write_text(json.dumps(saved))
+    with pytest.raises(Failure, match=r"E320 .*total_with_this_release"):
+        check_approved(plan(load(folder / "small.toml")), str(folder / "plan.json"))
+
+
+def test_the_page_to_sign_leaves_the_ledger_open(cli, folder):
+    told = cli("plan", "-q", "--html", "plan.html", "small.toml")
+    assert told.code == 0
+    page = (folder / "plan.html").read_text()
+    assert "so far" not in page
+    assert "All releases with this one, if nothing else is charged before" in page
+    assert "It may be up to the cap of 2.5 when it runs." in page

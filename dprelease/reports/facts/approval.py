@@ -127,11 +127,14 @@ def _list_finish_facts(release: Release) -> dict[str, Scalar]:
     return conditions
 
 
-def build_approval(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
+def build_approval(
+    plan: Plan, run: str, digest: str | None, ledger: PlannedLedger | None
+) -> Approval:
     """Build what the page of a plan shows beside its facts.
 
     Args:
         plan: The plan.
+        run: Identity of the run that it is a plan of.
         digest: Digest of the saved plan.
         ledger: The ledger's standing; None if it was not read.
 
@@ -141,6 +144,7 @@ def build_approval(plan: Plan, digest: str | None, ledger: PlannedLedger | None)
     release = plan.release
     return Approval(
         interval=write_exact(release.output.interval),
+        run=run,
         digest=digest,
         holds=list_held_facts(release),
         leaves_open=list_left_open(release),

@@ -16,6 +16,7 @@ from dprelease.model import Column, Dialect, NoiseFamily, Plan, Release
 from dprelease.model.key_thresholds import compute_least_units
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.postprocess.intervals.number_text import join_names
+from dprelease.reports.facts.unit_facts import PLANNED
 from dprelease.reports.model.report_model import Hazard, TotalLoss
 from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
 from dprelease.statistics.read_release import build_views
@@ -92,9 +93,10 @@ def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Hazard:
         epsilon = format_number(shorten(total.epsilon))
         if total.of == "cap":
             notes.append(say("hazards.epsilon.of_cap", epsilon=epsilon))
+        elif total.of == PLANNED:
+            notes.append(say("hazards.epsilon.planned", epsilon=epsilon))
         else:
-            sentence = say("hazards.epsilon.of_dataset", epsilon=epsilon)
-            notes.append(sentence)
+            notes.append(say("hazards.epsilon.of_dataset", epsilon=epsilon))
     high = max(epsilon_here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
     if high:
         notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))

@@ -62,6 +62,7 @@ from dprelease.reports.model.report_model import (
     PublishedTable,
     ReportFacts,
     ReviewFacts,
+    Spent,
     TableColumn,
 )
 from dprelease.reports.model.report_model import Column as ColumnFacts
@@ -77,6 +78,12 @@ from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
+class HeldTo(Struct, frozen=True):
+    """A saved plan that a run was held to, with the total that it was saved with."""
+
+    total: Spent | None = None
+
+
 class Outcome(Struct, frozen=True):
     """What a run knows beyond its plan; nothing of it depends on the private data."""
 
@@ -87,6 +94,7 @@ class Outcome(Struct, frozen=True):
     files: Mapping[str, str]  # table file -> sha256
     tables: Sequence[PublishedTable]
     plan_digest: str | None = None
+    held: HeldTo | None = None
     flags: Mapping[str, int] = field(default_factory=dict)  # of published figures
     remarks: tuple[str, ...] = ()  # on the published figures
     records: Mapping[str, StoredTable] = field(default_factory=dict)
@@ -124,6 +132,8 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             files=dict(outcome.files),
             interval=write_exact(release.output.interval),
             plan=outcome.plan_digest,
+            held_to_plan=None if release.rehearsal else outcome.held is not None,
+            total_when_planned=None if outcome.held is None else outcome.held.total,
         ),
         language=release.report_language,
         rehearsal=release.rehearsal,

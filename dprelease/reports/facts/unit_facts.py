@@ -291,6 +291,11 @@ def build_beliefs(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
     )
 
 
+SO_FAR = "so far"
+PLANNED = "planned"
+"""Of all releases and the one that is only planned: others may be charged before it."""
+
+
 def describe_total_losses(
     release: Release, standing: Ledger | LedgerStanding | None
 ) -> tuple[TotalLoss, ...]:
@@ -310,10 +315,11 @@ def describe_total_losses(
     else:
         accounting = standing.after if standing.composed is None else standing.composed.after
         cap = standing.cap
+    of = SO_FAR if isinstance(standing, Ledger) else PLANNED
     totals = (
         []
         if accounting is None
-        else [_describe_total(release, say("release.so_far"), accounting.epsilon, accounting.delta)]
+        else [_describe_total(release, of, accounting.epsilon, accounting.delta)]
     )
     if cap.epsilon is not None:
         totals.append(_describe_total(release, "cap", cap.epsilon, cap.delta))

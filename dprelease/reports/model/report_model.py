@@ -69,6 +69,8 @@ class GroupLoss(Fact, frozen=True, kw_only=True):
 class TotalLoss(Fact, frozen=True, kw_only=True):
     """The loss of all releases of the dataset: "so far", or of its "cap" if that is used up.
 
+    Of a plan, which is in no report, it is "planned": if nothing else is charged before.
+
     ``delta`` None: no cap.
     """
 
@@ -693,6 +695,19 @@ class Provenance(Fact, frozen=True, kw_only=True):
             "digest of the plan that was run, as a saved plan has it", pattern="^[0-9a-f]{64}$"
         ),
     ] = None
+    held_to_plan: Annotated[
+        bool | None,
+        extend_schema(
+            "Whether the run was held to a saved plan of this digest; without it any plan has one."
+        ),
+    ] = None
+    total_when_planned: Annotated[
+        Spent | None,
+        extend_schema(
+            "What all releases of the dataset came to with this one when that plan was saved, by "
+            "the file of the plan. What they came to at the run is in the ledger's composed.after."
+        ),
+    ] = None
 
 
 class Changed(Fact, frozen=True, kw_only=True):
@@ -765,6 +780,7 @@ class Approval(Fact, frozen=True, kw_only=True):
     """What the page of a plan has beside its facts: what an approval is of."""
 
     interval: str
+    run: str
     digest: str | None
     holds: Mapping[str, Scalar | tuple[str, ...]]
     leaves_open: tuple[str, ...]

@@ -123,9 +123,8 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
     Returns:
         The page. The same document gives the same bytes.
     """
-    style = Html(
-        "\n" + _render_css(any(section.name == "records" for section in document.sections))
-    )
+    looks = _render_css(any(section.name == "records" for section in document.sections))
+    style = Html(f"\n{looks}{_write_margins(document)}")
     head = [
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -228,6 +227,32 @@ def _render_css(records: bool) -> Html:
     if records:
         looks += f"\n{_look('records.css')}"
     return Html("\n".join(line.strip() for line in looks.splitlines() if line.strip()) + "\n")
+
+
+def _write_margins(document: Document) -> Html:
+    """Write what stands above and below each sheet of paper, but for a title above the title."""
+    page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
+    number = " ".join(
+        f"counter({part})" if part in ("page", "pages") else _write_string(part)
+        for part in page
+        if part
+    )
+    run = _write_string(say("page.run", run=document.run)) if document.run else "none"
+    return Html(
+        f"@page {{ @top-left {{ content: {_write_string(document.title)} }} "
+        f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }} }}\n"
+        "@page :first { @top-left { content: none } }\n"
+    )
+
+
+def _write_string(text: str) -> str:
+    """Write a text as a string of CSS: what is no letter, digit or space of ASCII by its code."""
+    return '"{}"'.format(
+        "".join(
+            char if char == " " or (char.isascii() and char.isalnum()) else f"\\{ord(char):x} "
+            for char in text
+        )
+    )
 
 
 @cache

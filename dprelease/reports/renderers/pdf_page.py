@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.language import say
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.renderers.html_page import LOOKS
 from dprelease.reports.renderers.html_page import render as render_html
@@ -46,8 +45,7 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     """Render a document. Raises Failure (exit 2) where the extra is missing."""
     weasyprint = _import_weasyprint()
     pdf_looks = (LOOKS / "pdf.css").read_text(encoding="utf-8")
-    looks = f"{pdf_looks}\n@page {{ {_write_margins(document, facts)} }}\n"
-    page = render_html(document).replace("</style>", f"{looks}</style>", 1)
+    page = render_html(document).replace("</style>", f"{pdf_looks}\n</style>", 1)
     chart_looks = f"<style>{_chart_looks()}</style>"
     page = _DRAWING.sub(_adapt_drawing, _CELL.sub(_break_cell, page))
     page = _SVG.sub(lambda svg: svg[0] + chart_looks, page)
@@ -75,19 +73,6 @@ def _import_weasyprint() -> Any:
 
 def _load_nothing(url: str, *_: object, **__: object) -> NoReturn:
     raise ValueError(f"a report loads nothing: {url[:80]}")
-
-
-def _write_margins(document: Document, facts: ReportFacts) -> str:
-    """Write what stands above and below each page."""
-    page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
-    number = " ".join(
-        f"counter({part})" if part in ("page", "pages") else _write_string(part) for part in page
-    )
-    run = _write_string(say("page.run", run=facts.provenance.run_id))
-    return (
-        f"@top-left {{ content: {_write_string(document.title)} }} "
-        f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }}"
-    )
 
 
 def _adapt_drawing(drawing: re.Match[str]) -> str:
@@ -120,11 +105,6 @@ def _break_cell(cell: re.Match[str]) -> str:
     for place in range(0, len(parts), 2):  # what stands between tags and hashes
         parts[place] = _LONG.sub(r"\g<0><wbr>", parts[place]).replace("_", "_<wbr>")
     return "".join(parts)
-
-
-def _write_string(text: str) -> str:
-    """Write a text as a string of CSS, each character of which stands for itself."""
-    return '"' + "".join(f"\\{ord(char):x} " for char in text) + '"'
 
 
 def _chart_looks() -> str:

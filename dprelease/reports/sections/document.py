@@ -183,7 +183,7 @@ class Document(NamedTuple):
     """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence.
 
     ``linked_data`` is JSON-LD that says the same to programs. ``mark`` is said before all else, and
-    stays in view.
+    stays in view. ``run`` stands on each sheet of paper.
     """
 
     title: str
@@ -194,6 +194,7 @@ class Document(NamedTuple):
     origin: str
     linked_data: str = ""
     mark: str = ""
+    run: str = ""
 
 
 def iter_charts(document: Document) -> Iterator[Chart | HeatTable]:

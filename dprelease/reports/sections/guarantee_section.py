@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dprelease.language import say, say_count
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.facts.hazard_facts import translate_status
+from dprelease.reports.facts.unit_facts import PLANNED
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
 from dprelease.reports.sections.document import (
@@ -76,6 +77,8 @@ def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
         label = say("guarantee.numbers.epsilon_so_far")
         if total.of == "cap":
             label = say("guarantee.numbers.epsilon_of_cap")
+        elif total.of == PLANNED:
+            label = say("guarantee.numbers.epsilon_planned")
         yield Tile(write_headline(total.epsilon), label)
     slack = say("guarantee.numbers.delta")
     yield Tile(

@@ -128,7 +128,16 @@ def _iter_label_rows(
         review = say(_DECISIONS[told.decision], reviewer=told.reviewer)
     yield say("privacy_facts.review"), review
     if told.plan is not None:
-        yield say("privacy_facts.plan"), f"{told.plan[:SHOWN_OF_DIGEST]}…"
+        yield say("privacy_facts.plan"), _describe_plan(told.plan, facts.provenance.held_to_plan)
+
+
+def _describe_plan(plan: str, is_held: bool | None) -> str:
+    """Shorten the digest of a plan, and say if the run was held to a saved one."""
+    digest = f"{plan[:SHOWN_OF_DIGEST]}…"
+    if is_held is None:  # a release of before
+        return digest
+    key = "privacy_facts.held_to_plan" if is_held else "privacy_facts.not_held_to_plan"
+    return say(key, digest=digest)
 
 
 _NOISE = {

@@ -65,6 +65,9 @@ def _iter_origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
             yield name, value
     if provenance.plan is not None:
         yield say("provenance.digest"), provenance.plan
+    if provenance.held_to_plan is not None:
+        held = "words.yes" if provenance.held_to_plan else "words.no"
+        yield say("summary.held.title"), say(held)
     yield say("provenance.dataset"), ledger.dataset
     yield say("provenance.entry"), str(ledger.entry)
     if ledger.hash is not None:

@@ -11,20 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dprelease.language import say, say_count
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.reports.facts.hazard_facts import translate_status
-from dprelease.reports.facts.unit_facts import NO_PROTECTION, describe_accounting
+from dprelease.reports.facts.unit_facts import NO_PROTECTION, PLANNED, describe_accounting
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import (
+    Approval,
     Beliefs,
     Changes,
     FigureChange,
     PlanFacts,
     ReportFacts,
     ReviewFacts,
+    Spent,
     TotalLoss,
 )
 from dprelease.reports.sections.document import (
     Bullets,
     Definitions,
+    Group,
     Heading,
     Paragraph,
     Part,
@@ -33,7 +36,7 @@ from dprelease.reports.sections.document import (
 )
 from dprelease.reports.sections.hazards_section import STATUS_WORDS
 from dprelease.reports.text.shown_names import write_key
-from dprelease.reports.text.shown_numbers import write_belief, write_headline
+from dprelease.reports.text.shown_numbers import format_number, write_belief, write_headline
 
 LINE = "_" * 30
 MOST_CHANGES = 24
@@ -43,37 +46,68 @@ Keys = Mapping[str, Sequence[OutputColumn]]
 def build_review_section(facts: ReportFacts) -> Section:
     """Sum up a release, with who reviewed it: a published page has no line left to sign."""
     title = say("summary.review.title")
-    rows = Definitions(tuple(_iter_rows(facts, facts.provenance.plan)))
+    rows = Definitions((*_iter_rows(facts), *_iter_plan_rows(facts)))
     return Section("summary", title, title, (rows,))
 
 
-def build_summary_section(facts: PlanFacts, digest: str | None) -> Section:
-    """Sum up a plan for approval; ``digest`` is that of the plan, None where it is not known."""
-    stands = Definitions(tuple(_iter_rows(facts, digest)))
-    sign = Definitions(
-        tuple(
-            (label, LINE)
-            for label in (
-                say("summary.sign.name"),
-                say("summary.sign.date"),
-                say("summary.sign.signature"),
-            )
+def _iter_plan_rows(facts: ReportFacts) -> Iterator[tuple[str, str]]:
+    """Say whether the run was held to a saved plan, and what all releases came to then and now."""
+    provenance, ledger = facts.provenance, facts.ledger
+    if provenance.plan is None:
+        return
+    if provenance.held_to_plan is None:  # a release of before
+        yield say("summary.digest.title"), provenance.plan
+        return
+    if not provenance.held_to_plan:
+        yield say("summary.held.title"), say("summary.held.no", digest=provenance.plan)
+        return
+    words = [say("summary.held.yes", digest=provenance.plan)]
+    now = ledger.after if ledger.composed is None else ledger.composed.after
+    then = provenance.total_when_planned
+    if then is not None:
+        words.append(say("summary.held.total_when_planned", loss=_write_loss(then)))
+    words.append(say("summary.held.total_at_run", loss=_write_loss(now)))
+    yield say("summary.held.title"), " ".join(words)
+
+
+def _write_loss(loss: Spent) -> str:
+    epsilon, delta = write_headline(loss.epsilon), write_headline(loss.delta)
+    return say("words.epsilon_and_delta", epsilon=epsilon, delta=delta)
+
+
+def build_summary_section(facts: PlanFacts, approval: Approval) -> Section:
+    """Sum up a plan for approval, with lines to sign; what is signed stands on the same sheet."""
+    signed = [
+        (say("summary.sign.plan"), facts.deployment.basic.title),
+        (say("provenance.run"), approval.run),
+    ]
+    rows = list(_iter_rows(facts))
+    if approval.digest is not None:
+        title = say("summary.digest.title")
+        signed.append((title, approval.digest))
+        rows.append((title, say("summary.digest.note", digest=approval.digest)))
+    lines = tuple(
+        (label, LINE)
+        for label in (
+            say("summary.sign.name"),
+            say("summary.sign.date"),
+            say("summary.sign.signature"),
         )
     )
-    return Section(
-        "summary",
-        say("summary.title"),
-        say("summary.title"),
-        (stands, Heading(say("summary.sign.title")), sign),
-    )
+    sign = Heading(say("summary.sign.title")), Definitions(tuple(signed)), Definitions(lines)
+    title = say("summary.title")
+    return Section("summary", title, title, (Definitions(tuple(rows)), Group("sign", sign)))
 
 
-def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
+def _iter_rows(facts: PlanFacts) -> Iterator[tuple[str, str]]:
     yield say("summary.protected"), _describe_protection(facts)
     loss, beliefs = facts.accounting, facts.meaning.beliefs
     yield say("summary.how_strong"), _describe_strength(loss.epsilon, loss.delta, beliefs)
     for total in facts.meaning.totals:
-        yield name_total(total), _describe_strength(total.epsilon, total.delta, total.beliefs)
+        words = _describe_strength(total.epsilon, total.delta, total.beliefs)
+        if total.of == PLANNED:
+            words = f"{words} {_describe_open_total(facts)}"
+        yield name_total(total), words
     yield say("summary.how_added"), describe_accounting(loss.method)
     yield say("summary.not_protected"), " ".join(facts.not_protected)
     labels = (
@@ -95,11 +129,6 @@ def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]
             yield say("summary.review.legal_basis"), facts.review.legal_basis
         if facts.review.necessity:
             yield say("summary.review.necessity"), facts.review.necessity
-    if digest is not None:
-        yield (
-            say("summary.digest.title"),
-            say("summary.digest.note", digest=digest),
-        )
 
 
 def _describe_protection(facts: PlanFacts) -> str:
@@ -117,7 +146,18 @@ def name_total(total: TotalLoss) -> str:
     """Name a total of the dataset."""
     if total.of == "cap":
         return say("summary.strength.of_cap")
+    if total.of == PLANNED:
+        return say("summary.strength.planned")
     return say("summary.strength.of_dataset")
+
+
+def _describe_open_total(facts: PlanFacts) -> str:
+    """Say what the total may be when the plan runs: its approval leaves the ledger open."""
+    caps = (total.epsilon for total in facts.meaning.totals if total.of == "cap")
+    cap = next(caps, None)
+    if cap is None:
+        return say("summary.strength.open")
+    return say("summary.strength.open_to_cap", cap=format_number(cap))
 
 
 def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:

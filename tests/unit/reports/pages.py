@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dprelease.errors import Failure
+from dprelease.ledger.identity import run_id
 from dprelease.model import OutputTable, Plan
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.contents import plan_document
@@ -157,4 +158,8 @@ def describe_in_json(plan: Plan) -> dict[str, Any]:
 
 def plan_page(plan: Plan) -> str:
     """The page of a plan for approval."""
-    return render(plan_document(collect_plan_facts(plan), build_approval(plan, None, None)))
+    return render(
+        plan_document(
+            collect_plan_facts(plan), build_approval(plan, run_id(plan.release), None, None)
+        )
+    )

@@ -121,7 +121,8 @@ def test_the_size_of_epsilon_is_that_of_all_releases_and_of_the_cap(so_far, cap,
         "size of epsilon"
     ]
     assert row.status == status
-    assert f"All releases of the data set so far: {so_far}." in row.note
+    said = "All releases with this one, if nothing else is charged before"
+    assert f"{said}: {so_far}." in row.note
     assert ("If the cap is used up" in row.note) == (cap is not None)
 
 
@@ -134,7 +135,7 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     facts = collect_facts(plan_spec(cap=10), {"epsilon": 4, "delta": 0}, epsilon=10)
     so_far, cap = facts.meaning.totals
     assert [(each.of, each.epsilon, each.delta) for each in facts.meaning.totals] == [
-        ("so far", 4, 0),
+        ("planned", 4, 0),
         ("cap", 10, None),
     ]
     assert [table.epsilon for table in so_far.beliefs] == [4, 8]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pages import plan_page, render_as, render_html
 from report_specs import PEOPLE, spec
 
+from dprelease.ledger.identity import run_id
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import compute_plan_digest
@@ -36,7 +39,8 @@ def plan_spec(review: dict[str, str] | None = None, **privacy: object) -> Plan:
 
 
 def read_rows(plan: Plan) -> dict[str, str]:
-    table = build_summary_section(collect_plan_facts(plan), "0" * 64).parts[0]
+    approval = build_approval(plan, run_id(plan.release), "0" * 64, None)
+    table = build_summary_section(collect_plan_facts(plan), approval).parts[0]
     return {str(row[0]): str(row[1]) for row in table.rows}
 
 
@@ -83,10 +87,47 @@ def test_a_plan_has_a_line_to_sign_and_a_published_page_none(published):
     planned = plan_page(plan)
     assert planned.index('id="summary"') < planned.index('id="guarantee"')
     assert "<dt>Signature</dt><dd>____" in planned
-    first = plan_document(collect_plan_facts(plan), build_approval(plan, "d" * 64, None)).sections[
-        0
-    ]
+    first = plan_document(
+        collect_plan_facts(plan), build_approval(plan, "r", "d" * 64, None)
+    ).sections[0]
     assert "d" * 64 in str(first.parts[0])
+
+
+def test_what_is_signed_stands_beside_the_line_to_sign():
+    plan = plan_spec(REVIEW)
+    approval = build_approval(plan, run_id(plan.release), "0" * 64, None)
+    sign = build_summary_section(collect_plan_facts(plan), approval).parts[-1]
+    assert sign.layout == "sign"
+    signed = dict(row for part in sign.parts[1:] for row in part.rows)
+    assert list(signed.values())[:3] == [
+        collect_plan_facts(plan).deployment.basic.title,
+        run_id(plan.release),
+        "0" * 64,
+    ]
+    assert "Signature" in signed
+    # No sheet ends within it.
+    assert re.search(r"\.sign \{[^}]*break-inside: avoid", plan_page(plan))
+
+
+def test_every_sheet_of_paper_names_title_run_and_number(published):
+    plan = plan_spec(REVIEW)
+    facts = published(plan).report
+    for page, run in (
+        (plan_page(plan), run_id(plan.release)),
+        (render_html(facts, {}), facts["provenance"]["run_id"]),
+    ):
+        looks = page.partition("</style>")[0]
+        (margins,) = re.findall(r"@page \{ (@top-left.*)\}", looks)
+        assert f'@bottom-left {{ content: "Run {run}" }}' in margins
+        assert '@bottom-right { content: "Page " counter(page) " of " counter(pages) }' in margins
+
+
+def test_a_title_is_no_style():
+    raw = spec(COUNT)
+    raw["release"] = raw["release"] | {"title": 'a"</style><b>\\'}
+    looks, style, _ = plan_page(make_plan(load(raw))).partition("</style>")
+    assert style
+    assert 'content: "a\\22 \\3c \\2f style\\3e \\3c b\\3e \\5c "' in looks
 
 
 def test_what_changed_since_the_last_release_is_on_the_first_screen(published):
