@@ -8,6 +8,9 @@ from fractions import Fraction
 from dprelease.combination.combined_intervals import Interval
 from dprelease.language import number_text
 
+PLACES = 6
+"""So many decimals at most has a figure without noise."""
+
 
 def write_interval(interval: Interval, shown: Fraction | None = None) -> tuple[str, str, str, str]:
     """Write an interval with two digits of its half-width.
@@ -26,6 +29,10 @@ def write_interval(interval: Interval, shown: Fraction | None = None) -> tuple[s
         # Two digits of the half-width; whole numbers below 1,000 keep all of theirs.
         places = 1 - Decimal(float(half)).adjusted()
         places = places if places > 0 else min(0, places + 1)
+    else:
+        # Without noise there is nothing to round by: a share of 0.73 is not "1 ± 0".
+        exact = (place for place in range(PLACES) if interval.value * 10**place % 1 == 0)
+        places = next(exact, PLACES)
     if all(end.denominator == 1 for end in interval):
         places = min(0, places)
     return (

@@ -158,7 +158,10 @@ def _word_clipping(query: Query, step: Step) -> str:
     if clip is None:
         raise ValueError("limits on rows are said of all tables together")
     bound = number(clip.bound * step.unit[0], 6)
-    return say("units.clipped.rows", name=query.name, norm=clip.norm.upper(), bound=bound)
+    words = {"name": query.name, "norm": clip.norm.upper(), "bound": bound}
+    if query.where is not None:
+        return say("units.clipped.rows_where", condition=query.where.text, **words)
+    return say("units.clipped.rows", **words)
 
 
 def _word_limits(plan: Plan, limits: ModelBounding) -> list[str]:

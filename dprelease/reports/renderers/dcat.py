@@ -132,8 +132,9 @@ def _iter_variables(facts: ReportFacts) -> Iterator[Node]:
     of_queries: dict[str, Node] = {}
     for table in facts.tables:
         for column in table.columns:
-            if column.query is None or column.kind not in {"integer", "number"}:
+            if column.query is None:
                 continue
+            # The first column of a query is its figure: of a choice that is a text.
             names = column.names
             variable = {
                 "@type": "PropertyValue",

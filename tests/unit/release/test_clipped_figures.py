@@ -103,3 +103,11 @@ def test_it_is_said_in_each_language(spec: dict[str, Any], tmp_path: Path, langu
     dprelease.run(spec)
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "L2" in text
+
+
+def test_the_report_says_which_rows_of_a_person_count(spec: dict[str, Any], tmp_path: Path) -> None:
+    spec["query"] = [spec["query"][0] | {"where": "x > 4"}]
+    dprelease.run(spec)
+    report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    (sentence,) = (line for line in report["bounding"] if line.startswith("In l1"))
+    assert sentence.startswith("In l1 all rows of a person count for which x > 4, whatever")

@@ -99,6 +99,13 @@ def test_the_page_holds_a_data_set_of_schema_org(made):
     assert (variable["name"], variable["unitText"]) == ("Visits", "visits")
 
 
+def test_a_choice_is_told_by_what_is_chosen_not_by_its_noise(published):
+    raw = spec({"name": "commonest", "statistic": "top_k", "k": 2, "column": "region"})
+    node = build_dataset(read_report_json(published(make_plan(load(raw))).report))
+    (variable,) = node["variableMeasured"]
+    assert "chosen with noise" in variable["description"]
+
+
 def test_no_text_ends_the_block_of_data(made):
     report = made().report
     report["deployment"]["basic"]["title"] = HOSTILE

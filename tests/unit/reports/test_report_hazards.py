@@ -140,7 +140,12 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     ]
     assert [table.epsilon for table in so_far.beliefs] == [4, 8]
     assert [table.rows[2].posterior_high for table in cap.beliefs] == [0.999955, 0.9999999980]
-    assert list_tiles(facts)["epsilon of all releases of the data set so far"] == "4"
+    assert (
+        list_tiles(facts)[
+            "epsilon of all releases with this one, if nothing else is charged before"
+        ]
+        == "4"
+    )
     assert list_tiles(facts)["epsilon if the cap is used up"] == "10"
     parts = build_meaning_section(facts).parts
     (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
