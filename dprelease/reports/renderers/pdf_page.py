@@ -49,7 +49,9 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     chart_looks = f"<style>{_chart_looks()}</style>"
     page = _DRAWING.sub(_adapt_drawing, _CELL.sub(_break_cell, page))
     page = _SVG.sub(lambda svg: svg[0] + chart_looks, page)
-    page = _HASH.sub(r'<span class="hash">\g<0></span>', page)
+    # The style sheet writes the run on each sheet, and takes no tags.
+    head, style_end, body = page.partition("</style>")
+    page = head + style_end + _HASH.sub(r'<span class="hash">\g<0></span>', body)
     content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
         pdf_identifier=facts.provenance.run_id.encode(), pdf_tags=True
     )
