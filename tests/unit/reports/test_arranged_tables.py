@@ -48,6 +48,7 @@ def test_each_figure_is_a_line_with_its_interval() -> None:
     found = {(row["keys"], row["figure"]): list(row.values())[3:] for row in rows}
     first, second = "region==1+1; day=2025-01-31", "region=north; day=2025-02-28"
     assert found[first, "n"] == ["5", "1", "9", "ok"]
+    assert '""' not in long_table.render_tables(None, {"by_region.csv": TABLE})
     assert found[second, "n"] == ["-3", "-7", "1", "low_reliability"]
     assert found["region=_x0041_; day=1899-01-01", "n"] == ["", "", "", ""]
     assert found[first, "m"] == ["1.25", "1.00", "2.00", ""]
