@@ -128,6 +128,8 @@ def part(html: str, picture: Picture) -> str:
             f'<div class="pair"><div>{found}{rest}</div><div>{more}</div></div>{MARK}',
         )
         head = f"{LAYOUT}{head[head.index('<style') :]}"
+    # A picture shows what a reader would unfold.
+    below = below.replace("<details>", "<details open>")
     return f'{head[: head.index("<body")]}<body><main class="wide">{found}{below}'
 
 

@@ -215,13 +215,14 @@ def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and wher
     orders: Orders,
     place: tuple[str, str],
     level: float,
-    texts: Callable[[OutputColumn], Sequence[str]],
+    texts: Callable[[OutputColumn], Sequence[tuple[str, int]]],
     alone: bool = True,
 ) -> Chart | HeatTable | None:
     """Draw a figure; None where there is nothing to draw.
 
     ``place`` is the name in the page and the file of the table; ``texts`` gives a column's figures
-    as the page shows them. ``alone`` tells that no table on the page holds all of the numbers.
+    as the page shows them, each with how many of its last letters are pale. ``alone`` tells that
+    no table on the page holds all of the numbers.
     """
     name, file = place
     labels = [_label(form.keys, row) for row in range(table.rows)]
@@ -252,8 +253,9 @@ def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and wher
     content = build_specification(layers, figure.title, description)
     vega = VegaLite(name_vega_file(table.name, figure.name, name), content)
     if kind == "heat":
-        value_texts = list(texts(figure.columns[0]))
-        return heat_grid((name, figure.title, description, vega), form.keys, rows, value_texts)
+        told = _describe_heat_table(figure, texts, any(row.flagged for row in marks))
+        value_texts = texts(figure.columns[0])
+        return heat_grid((name, figure.title, told, vega), form.keys, rows, value_texts)
     panels = tuple(
         (title, _draw_panel(kind, [rows[row] for row in part], form, part, orders, scale))
         for title, part in form.parts
@@ -319,6 +321,28 @@ def _describe_chart(  # noqa: PLR0913, PLR0917 - all that a picture needs said
         sentences.append(say("charts.figures.axis_begins", start=write_short(scale.low)))
     sentences.append(figure.describe_ranks())
     return " ".join(filter(None, sentences))
+
+
+def _describe_heat_table(
+    figure: Figure, texts: Callable[[OutputColumn], Sequence[tuple[str, int]]], flagged: bool
+) -> str:
+    """Say the noise of all cells once, in place of a half-width in each."""
+    sentences = []
+    if halves := figure.companions.get("_noise_moe"):
+        shown = {
+            value: text
+            for value, (text, _) in zip(halves.values, texts(halves), strict=True)
+            if isinstance(value, int)
+        }
+        least, most = shown[min(shown)], shown[max(shown)]
+        if least == most:
+            sentences.append(say("charts.figures.heat_noise", halfwidth=most))
+        else:
+            sentences.append(say("charts.figures.heat_noises", least=least, most=most))
+    sentences.append(say("charts.figures.heat_lines"))
+    if flagged:
+        sentences.append(say("charts.figures.heat_flagged"))
+    return " ".join(sentences)
 
 
 def _list_numbers(

@@ -194,27 +194,26 @@ def _draw_names_below(
         drawing.write_text((low + high) / 2, y, short[place], anchor="middle")
 
 
-STEPS = 5
-
-
 def heat_grid(
     words: tuple[str, str, str, VegaLite],
     keys: Sequence[OutputColumn],
     estimates: Sequence[Estimate],
-    texts: Sequence[str],
+    texts: Sequence[tuple[str, int]],
 ) -> HeatTable:
-    """Shade a figure by two keys; the one with fewer values is across.
+    """Lay out a figure by two keys; the one with fewer values is across.
 
-    ``words`` is the name, the title, the description and the specification.
+    ``words`` is the name, the title, the description and the specification, ``texts`` are figures
+    as they are shown, each with how many of its last letters are pale.
     """
     values = [list(dict.fromkeys(key.values)) for key in keys]
     down, across = (0, 1) if len(values[0]) >= len(values[1]) else (1, 0)
     largest = max((abs(row.value) for row in estimates if row.value is not None), default=0) or 1
     cells = {
         (keys[down].values[row], keys[across].values[row]): HeatCell(
-            texts[row],
-            0 if estimate.value is None else round(estimate.value / largest * STEPS),
+            texts[row][0],
+            0 if estimate.value is None else round(100 * estimate.value / largest),
             estimate.flagged,
+            texts[row][1],
         )
         for row, estimate in enumerate(estimates)
     }

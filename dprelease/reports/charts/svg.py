@@ -47,11 +47,15 @@ class Chart(NamedTuple):
 
 
 class HeatCell(NamedTuple):
-    """A figure as text; its shade is from -5 to 5, strongest at the ends; flagged is hollow."""
+    """A figure as text; its size is from -100 to 100, a share of the largest of the table.
+
+    ``pale`` is how many of its last letters are worth no more than the noise.
+    """
 
     text: str
-    shade: int
+    size: int
     flagged: bool
+    pale: int = 0
 
 
 class HeatTable(NamedTuple):

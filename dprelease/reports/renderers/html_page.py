@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dprelease.language import get_language, say
-from dprelease.reports.charts.svg import Chart, HeatTable, VegaLite, clean, count_letters
+from dprelease.reports.charts.svg import Chart, HeatCell, HeatTable, VegaLite, clean, count_letters
 from dprelease.reports.sections.document import (
     Bullets,
     Cell,
@@ -272,7 +272,8 @@ def _render_part(part: Part) -> Html:  # noqa: PLR0911 - one for each kind
         case Heading():
             return build_tag("h3", part.text)
         case Paragraph():
-            return build_tag("p", part.text, class_=part.style)
+            style = "small" if part.style == "looks" else part.style
+            return build_tag("p", part.text, class_=style)
         case Bullets():
             return _list(_render_code(line) if part.code else _escape(line) for line in part.lines)
         case Tiles():
@@ -495,14 +496,18 @@ def _render_figures(table: FigureTable) -> Html:
                 key = build_tag("bdi", cell.figure)
                 yield build_tag("th", key, scope="row", class_="k" if short else "")
                 continue
-            figure = cell.figure if column.number else build_tag("bdi", cell.figure)
+            figure = (
+                _split_pale(cell.figure, cell.pale)
+                if column.number
+                else [build_tag("bdi", cell.figure)]
+            )
             # spaces as wide as a digit: what stands after ± begins at one place in all rows
             padding = "\u2007" * (pads[place] - len(cell.noise)) if column.number else ""
             noise = (
                 [" ", build_tag("span", cell.noise + padding, class_="moe")] if pads[place] else []
             )
             style = "n" if column.number else ""
-            yield build_tag("td", figure, *noise, class_=style, data_name=names[place])
+            yield build_tag("td", *figure, *noise, class_=style, data_name=names[place])
             if flagged[place]:
                 flag = build_tag("span", cell.flag, class_="flag") if cell.flag else NONE
                 yield build_tag("td", flag, class_="f")
@@ -511,10 +516,18 @@ def _render_figures(table: FigureTable) -> Html:
     return _render_fitted_table(table.name, table.caption, render_head(), rows, need)
 
 
+def _split_pale(figure: str, pale: int) -> list[Cell]:
+    """Make the last letters of a figure paler; to copy or to hear they are no others."""
+    firm = len(figure) - pale
+    return [figure[:firm], build_tag("i", figure[firm:])] if pale else [figure]
+
+
 def _heat(table: HeatTable) -> Html:
-    def render_cell(text: str, shade: int, flagged: bool) -> Html:
-        depth = f"h{shade}" if shade >= 0 else f"l{-shade}"
-        return build_tag("td", text, class_="n hollow" if flagged else f"n {depth}")
+    def render_cell(cell: HeatCell) -> Html:
+        marks = (("hollow", cell.flagged), ("low", cell.size < 0))
+        style = " ".join(["n", *(mark for mark, is_set in marks if is_set)])
+        width = f"--w:{abs(cell.size)}%" if cell.size else ""
+        return build_tag("td", *_split_pale(cell.text, cell.pale), class_=style, style=width)
 
     need = _need(
         [head, *(row[0] if not place else row[1][place - 1].text for row in table.rows)]
@@ -525,7 +538,7 @@ def _heat(table: HeatTable) -> Html:
         build_tag(
             "tr",
             build_tag("th", build_tag("bdi", key), scope="row"),
-            *(render_cell(*row_cell) for row_cell in cells),
+            *map(render_cell, cells),
         )
         for key, cells in table.rows
     )

@@ -74,7 +74,7 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
         match part:
             case Heading():
                 yield f"### {render_cell(part.text)}"
-            case Paragraph():
+            case Paragraph() if part.style != "looks":
                 yield (
                     f"**{render_cell(part.text)}**"
                     if part.style == "lead"

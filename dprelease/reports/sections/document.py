@@ -19,7 +19,10 @@ class Heading(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside."""
+    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside.
+
+    "looks" explains the looks of a page, and stands on pages alone.
+    """
 
     text: str
     style: str = ""
@@ -92,11 +95,15 @@ class FigureColumn(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A published figure, what the noise does to it, and whether it is flagged."""
+    """A published figure, what the noise does to it, and whether it is flagged.
+
+    ``pale`` is how many of its last letters are worth no more than the noise.
+    """
 
     figure: str
     noise: str = ""
     flag: str = ""
+    pale: int = 0
 
 
 class FigureTable(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import chain
 from urllib.parse import quote
@@ -77,7 +78,7 @@ def build_figures_section(
         for column in columns
         if column.type in ORDERED
     }
-    chart_count, undrawn = 0, 0
+    chart_count, undrawn, has_pale = 0, 0, False
     for number, (file, table) in enumerate(tables.items(), 1):
         figures = find_figures(table)
         form = choose_form(table, orders) if table.rows > 1 else None
@@ -99,9 +100,11 @@ def build_figures_section(
             if chart is not None:
                 charts.append(chart)
                 chart_count += 1
+        figure_table = _build_figure_table(file, table, number)
+        has_pale = has_pale or any(cell.pale for row in figure_table.rows for cell in row)
         parts += [
             Heading(_write_table_title(table) if table.title == title else table.title),
-            *_lay_out(_build_figure_table(file, table, number), file, table, charts, clipped),
+            *_lay_out(figure_table, file, table, charts, clipped),
         ]
         if form is None and table.rows > 1 and figures:
             parts.append(
@@ -110,6 +113,8 @@ def build_figures_section(
                     "small",
                 )
             )
+    if has_pale:
+        parts.insert(1, Paragraph(say("figures.pale"), "looks"))
     if undrawn:
         text = say_count(undrawn, "figures.more_without_chart")
         parts.append(Paragraph(text, "small"))
@@ -172,7 +177,8 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
                     totals = cells.setdefault((title_with_unit(key), write_key(key, value)), [0, 0])
                     totals[:] = totals[0] + weak[value], totals[1] + often * len(judged)
     ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
-    if not any(weak for _, (weak, _) in ordered):
+    ordered = [group for group in ordered if group[1][0]]
+    if not ordered:
         return
     yield Heading(say("figures.weak.title"))
     rows = tuple(
@@ -233,13 +239,59 @@ def _is_narrow(chart: Chart | HeatTable) -> bool:
     return isinstance(chart, Chart) and chart.svg.count("<svg") == 1
 
 
-def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
-    """Give all figures of a column as the page shows them."""
-    decimals = _choose_decimals(column, _find_half_widths(table.columns), table.rows)
+def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[tuple[str, int]]:
+    """Give all figures of a column as the page shows them, each with its number of pale letters."""
+    columns = table.columns
+    places = place_columns([(other.name, other.query) for other in columns])
+    names = [other.name for other in columns]
+    beside = places.get(names.index(column.name), {}) if column.kind in _NUMBERS else {}
+    decimals = _choose_decimals(column, _find_half_widths(columns), table.rows)
     return [
-        "-" if value is None else _group_thousands(value) or "-"
-        for value in _write_texts(column, decimals, table.rows)
+        (
+            _group_thousands(value) or "-",
+            _count_pale(value, _find_halfwidth(column, beside, columns, row)),
+        )
+        for row, value in enumerate(_write_texts(column, decimals, table.rows))
     ]
+
+
+def _find_halfwidth(
+    column: OutputColumn, beside: Mapping[str, int], columns: Sequence[OutputColumn], row: int
+) -> Fraction | None:
+    """Find how far the noise interval of a figure reaches, on its longer side; None if unknown."""
+    value = column.values[row]
+    ends = [ending for ending in ("_low", "_high") if ending in beside] or ["_noise_moe"]
+    reaches = []
+    for end in (columns[beside[ending]] for ending in ends if ending in beside):
+        reach = end.values[row]
+        if isinstance(value, int) and isinstance(reach, int):
+            centre = Fraction(value, 10**column.decimals) if end.aspect != "_noise_moe" else 0
+            reaches.append(abs(Fraction(reach, 10**end.decimals) - centre))
+    return max(reaches, default=None)
+
+
+_SEPARATORS = ",. \u202f\u00a0"
+
+
+def _count_pale(value: object, half: Fraction | None) -> int:
+    """Count the last letters of a shown figure whose digits are worth no more than the noise.
+
+    A digit is pale if a unit of its place is at most the half-width: noise within its interval can
+    turn it into any other. Letters are those of ``_group_thousands``.
+    """
+    shown = None if half is None else _group_thousands(value)
+    if half is None or shown is None:
+        return 0
+    worth = Fraction(1, 10 ** len(str(value).partition(".")[2]))
+    pale = 0
+    for letter in reversed(shown):
+        if letter.isdigit():
+            if worth > half:
+                break
+            worth *= 10
+        pale += letter.isdigit() or pale > 0
+    # A separator before pale digits stays with the firm ones.
+    return len(shown[len(shown) - pale :].lstrip(_SEPARATORS))
 
 
 def _build_figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
@@ -299,6 +351,9 @@ def _build_figure(
         "-" if figure is None else str(figure),
         noise,
         next((say(mark) for weak, mark in _MARKS.items() if weak in split_flag(flag)), ""),
+        _count_pale(value, _find_halfwidth(column, beside, columns, at))
+        if column.kind in _NUMBERS
+        else 0,
     )
 
 

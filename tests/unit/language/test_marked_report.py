@@ -134,7 +134,7 @@ def test_figures_have_the_separators_of_the_language(spoken, figure, tmp_path, e
         for column in table.columns
         if column.name == "visits_by_age"
     )
-    page = unescape((tmp_path / "out" / "report.html").read_text())
+    page = unescape(re.sub("</?i>", "", (tmp_path / "out" / "report.html").read_text()))
     for number in numbers:
         if number >= 1000:
             assert f">{number:,}".replace(",", figure[1]) in page
@@ -149,7 +149,7 @@ def _folders(tmp_path):
 
 def test_no_number_has_the_point_of_english(tmp_path, entropy):
     release_in("clinic_visits", "de", tmp_path, entropy)
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = re.sub("</?i>", "", (tmp_path / "out" / "report.html").read_text())
     assert re.findall(r">[^<>.]*?\b[0-9]+\.[0-9]{1,2}%?<|>1,000<", page) == []
 
 

@@ -141,11 +141,12 @@ def test_many_cells_of_two_keys_are_a_heat_table():
     assert len(heat.rows) == 20
     cells = [cell for _, row in heat.rows for cell in row]
     assert len(cells) == 240
-    assert cells[0] == ("-", 0, True)
-    assert "The stronger a cell's colour" in heat.description  # in the dark it is the lighter
-    assert cells[-1] == ("199", 5, False)
+    assert cells[0][:3] == ("-", 0, True)
+    assert "The line under a figure shows its size." in heat.description
+    assert "The stronger a cell's colour" in heat.vega.content["description"]
+    assert cells[-1][:3] == ("199", 100, False)
     assert cells[1].text == "\u221239"
-    assert cells[1].shade == -1
+    assert cells[1].size == -20
     assert draw_chart(table([1] * 2000, keys=cross_keys(50, 40))) is None
 
 
@@ -227,3 +228,37 @@ def test_what_stands_beside_any_quantile_is_told_of_all_of_them():
     bar, *strokes = chart.vega.content["layer"]
     assert len(strokes) == 3
     assert "m_q50_flag" in bar["encoding"]["fill"]["condition"]["test"]
+
+
+def test_digits_worth_no_more_than_the_noise_are_pale():
+    """The digit of a place is pale as soon as one of it is within the half-width."""
+
+    def list_tails(values, halves, decimals=0):
+        made = table(values, halves, decimals=decimals)
+        texts = list_shown_texts(made, made.columns[1])
+        return [text[len(text) - pale :] for text, pale in texts]
+
+    assert list_tails([620, 96, -45, None], [15] * 4) == ["20", "96", "\u221245", ""]
+    # ± 9 leaves tens, ± 10 does not; a separator is not pale before pale digits
+    assert list_tails([620, 620], [9, 10]) == ["0", "20"]
+    assert list_tails([19_987, 1_234], [999, 1_000]) == ["990", "1,230"]
+    assert list_tails([726, 726], [18, 100], decimals=3) == ["26", "726"]
+    made = table([620] * 2)
+    assert [pale for _, pale in list_shown_texts(made, made.columns[2])] == [0, 0]
+
+
+def test_intervals_that_are_cut_make_pale_what_their_longer_side_does():
+    made = table([620] * 2)
+    low = OutputColumn("v_low", "integer", [610, 520], "", 0, "v")
+    high = OutputColumn("v_high", "integer", [621, 621], "", 0, "v")
+    made = replace(made, columns=(*made.columns, low, high))
+    assert [pale for _, pale in list_shown_texts(made, made.columns[1])] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("halves", "told"), [([7] * 240, "Every cell ± 7."), ([3, *[7] * 239], "Cells ± 3 to ± 7.")]
+)
+def test_a_heat_table_says_the_noise_of_its_cells(halves, told):
+    heat = draw_chart(table(list(range(240)), halves, keys=cross_keys(20, 12)))
+    assert told in heat.description
+    assert told not in heat.vega.content["description"]
