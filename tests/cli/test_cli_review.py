@@ -28,7 +28,7 @@ def test_the_digest_that_was_signed_stands_in_what_is_published(cli, folder, spe
     digest = json.loads((folder / "plan.json").read_text())["digest"]
     planned = (folder / "plan.html").read_text()
     assert digest in planned
-    assert "All releases of the data set so far" in planned
+    assert "All releases with this one, if nothing else is charged before" in planned
     # the decision comes after the plan, and leaves it as it is
     spec(END, ('reviewer = "A. Person"\n', DECIDED))
     answer = cli("run", "-q", "--plan", "plan.json", "small.toml")
