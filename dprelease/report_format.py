@@ -37,9 +37,10 @@ class ReportFormat(NamedTuple):
 
 
 _HTML_MARKS = ('<meta name="generator" content="dprelease">',)
-# The first sentence of a report, in each language.
+# The first sentence of a report, in each language, now and in files of older versions.
 _MARKDOWN_MARKS = (
     "\nPrivacy report of a release of noisy statistics.\n",
+    "\nBegleitbericht zum Datenschutz bei einer Veröffentlichung verrauschter Statistiken.\n",
     "\nDatenschutzbericht einer Veröffentlichung verrauschter Statistiken.\n",
     "\nRapport de confidentialité d'une publication de statistiques bruitées.\n",
 )

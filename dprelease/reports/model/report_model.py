@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from dprelease.language import say
 from dprelease.model.source_registry import SOURCES
 from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, extend_schema
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
@@ -376,17 +375,6 @@ class Query(Fact, frozen=True, kw_only=True):
     def lender(self) -> str | None:
         """The query that states the cost of what several are read from; None where none share."""
         return self.together or (None if self.shares is None else self.shares.release)
-
-    @property
-    def title(self) -> str:
-        """What the query computes, in a few words."""
-        what = self.statistic
-        if self.column:
-            what = say("names.statistic_of_column", statistic=what, column=self.column)
-        if self.survey_weight:
-            what = say("names.weighted", figure=what, weight=self.survey_weight)
-        where = self.where
-        return say("names.where", figure=what, condition=where) if where else what
 
 
 class Accounting(Fact, frozen=True, kw_only=True):

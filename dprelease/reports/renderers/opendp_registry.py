@@ -16,6 +16,7 @@ from dprelease.local.report.record_wording import format_expected_errors
 from dprelease.model.release import SECTORS
 from dprelease.reports.model.report_model import ReportFacts
 from dprelease.reports.text.shown_numbers import format_number
+from dprelease.reports.text.spec_words import write_title
 
 UNSAID = "Not stated"
 _LOCAL = (
@@ -153,7 +154,7 @@ def _describe_timing(report: ReportFacts) -> dict[str, str]:
 def _describe(report: ReportFacts) -> Iterator[str]:
     if report.queries:
         queries = (
-            query.title + (f" by {', '.join(by)}" if by else "")
+            write_title(query) + (f" by {', '.join(by)}" if by else "")
             for query in report.queries
             for by in [[name for name in query.by if name != query.column]]
         )
@@ -188,7 +189,7 @@ def _iter_mechanisms(report: ReportFacts) -> Iterator[str]:
             from_it = "planned together with" if query.together else "read from the release of"
             cost = f"{from_it} {query.lender} at no further cost"
         yield (
-            f"{query.name}: {query.title}, {query.mechanism}, {cost}, "
+            f"{query.name}: {write_title(query)}, {query.mechanism}, {cost}, "
             f"{query.sensitivity.derivation}"
         )
     for part in report.perturb:

@@ -10,6 +10,7 @@ from dprelease.language import say
 from dprelease.reports.model.report_model import Column, DataFile, PlanFacts
 from dprelease.reports.sections.document import Bullets, Details, Heading, Section, Table
 from dprelease.reports.text.shown_numbers import format_number
+from dprelease.reports.text.spec_words import TYPE_WORDS
 
 COLUMNS = (
     "words.column",
@@ -75,10 +76,10 @@ def build_data_section(facts: PlanFacts) -> Section:
 def _build_column_row(column: Column) -> tuple[str | int | float | None, ...]:
     return (
         column.name,
-        " ".join(filter(None, (column.type, column.written))),
+        " ".join(filter(None, (say(TYPE_WORDS[column.type]), column.written))),
         _write_bounds(column),
         _write_groups(column),
-        column.nulls,
+        say("spec_words.null.dropped") if column.nulls == "drop" else column.nulls,
         column.source or column.expression or say("data.sources.none"),
     )
 

@@ -21,6 +21,7 @@ from dprelease.reports.sections.document import (
     Table,
 )
 from dprelease.reports.text.shown_numbers import format_number, shorten
+from dprelease.reports.text.spec_words import MECHANISM_WORDS, write_title
 
 HEAD = (
     "words.query",
@@ -61,7 +62,7 @@ def build_noise_section(facts: PlanFacts, level: float, released: bool) -> Secti
         Paragraph(" ".join(moved)),
         *(
             Details(
-                query.title,
+                write_title(query),
                 (Definitions(tuple(_iter_details(query))), *map(Paragraph, _list_sentences(query))),
                 query.name,
             )
@@ -168,10 +169,10 @@ def _build_row(query: Query, in_rho: bool) -> tuple[str, ...]:
     """Build a row: what, in how many cells, how noisy, at what cost."""
     return (
         query.name,
-        query.title,
+        write_title(query),
         ", ".join(query.by) or say("noise.queries.overall"),
         say("noise.queries.private") if query.cells is None else number_text(f"{query.cells:,}"),
-        query.mechanism,
+        say(MECHANISM_WORDS[query.mechanism]),
         query.expected_error,
         *_describe_cost(query, in_rho),
     )
@@ -191,7 +192,7 @@ def _iter_details(query: Query) -> Iterator[tuple[str, str]]:
     """List the mathematics of a query."""
     if query.where:
         yield say("noise.queries.condition"), query.where
-    yield say("words.mechanism"), query.mechanism
+    yield say("words.mechanism"), say(MECHANISM_WORDS[query.mechanism])
     yield say("words.sensitivity"), _write_sensitivity(query.sensitivity)
     yield say("noise.columns.because"), query.sensitivity.derivation
     yield say("noise.scale.title"), format_number(query.scale)

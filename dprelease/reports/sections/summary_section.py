@@ -37,6 +37,7 @@ from dprelease.reports.sections.document import (
 from dprelease.reports.sections.hazards_section import STATUS_WORDS
 from dprelease.reports.text.shown_names import write_key
 from dprelease.reports.text.shown_numbers import format_number, write_belief, write_headline
+from dprelease.reports.text.spec_words import DECISION_WORDS, write_date
 
 LINE = "_" * 30
 MOST_CHANGES = 24
@@ -182,9 +183,15 @@ def _describe_review(review: ReviewFacts | None) -> str:
     if review.decision is None:
         parts.append(say("summary.review.no_decision"))
     elif review.date:
-        parts.append(say("summary.review.decision", decision=review.decision, date=review.date))
+        parts.append(
+            say(
+                "summary.review.decision",
+                decision=say(DECISION_WORDS[review.decision]),
+                date=write_date(review.date),
+            )
+        )
     else:
-        parts.append(review.decision)
+        parts.append(say(DECISION_WORDS[review.decision]))
     if review.reference:
         parts.append(say("summary.review.reference", reference=review.reference))
     return "; ".join(parts)
@@ -213,7 +220,11 @@ def build_changes_parts(
 
 def _iter_changes(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Paragraph(
-        say("changes.last_release", run=changes.run_id[:12], day=changes.released_at[:10])
+        say(
+            "changes.last_release",
+            run=changes.run_id[:12],
+            day=write_date(changes.released_at[:10]),
+        )
     )
     lines = [
         say("changes.change", what=row.what, before=row.before, now=row.now)

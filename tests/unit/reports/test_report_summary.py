@@ -60,7 +60,7 @@ def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
     assert said["Not checked"].startswith("4: side channels; security and access")
     assert "unit of privacy" in said["To be looked at"]
     assert said["Reviewed by, as the spec states"] == (
-        "A. Person, data protection officer; approved on 2026-03-31; reference: file 12/2026"
+        "A. Person, data protection officer; approved on 31 March 2026; reference: file 12/2026"
     )
     assert said["Legal basis"] == "Statistics Act, section 4"
     assert said["Necessity"] == "the yearly report"
