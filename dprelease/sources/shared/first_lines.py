@@ -4,7 +4,8 @@ The header decides how lines end, because it is public:
 
 * A line ends with a line feed; carriage returns just before it belong to the line end.
 * If the header, or without one the last line before the records, ends with a carriage return
-  alone, such returns end lines too. A record never decides it.
+  alone, such returns end lines too. A record never decides it: in the header no quote keeps a
+  return, for its second one could stand in a record.
 
 Before the header stand ``skip_rows`` lines, and after these a line ``sep=`` if the file begins as
 spreadsheets write it. In both each kind of line end counts.
@@ -67,7 +68,6 @@ def read_beginning(stream: BufferedReader, dialect: Dialect) -> Beginning | None
     """
     lines = _Lines(stream)
     preamble: list[bytes] = []
-    quote = dialect.quote.encode() if dialect.header else b""
     for _ in range(dialect.skip_rows):
         line = lines.read()
         if line is None:
@@ -75,10 +75,10 @@ def read_beginning(stream: BufferedReader, dialect: Dialect) -> Beginning | None
         preamble.append(line)
     if not dialect.header:
         return Beginning(lines.at, lines.ended_by_return, tuple(preamble))
-    header = lines.read(quote)
+    header = lines.read()
     if header is not None and read_separator(header) is not None:
         preamble.append(header)
-        header = lines.read(quote)
+        header = lines.read()
     if header is None:
         return None
     return Beginning(lines.at, lines.ended_by_return, tuple(preamble), header)
@@ -95,12 +95,9 @@ class _Lines:
         if self._rest == BOM:
             self._rest, self.at = b"", len(BOM)
 
-    def read(self, quote: bytes = b"") -> bytes | None:
-        """Read a line without its end; None at the end of the file, or if it is too long.
-
-        A carriage return between two of ``quote`` does not end it.
-        """
-        if not self._rest.endswith(b"\n"):
+    def read(self) -> bytes | None:
+        """Read a line without its end; None at the end of the file, or if it is too long."""
+        if b"\n" not in self._rest and b"\r" not in self._rest.rstrip(b"\r"):
             self._rest += self._stream.readline(LINE_LIMIT + 2)
         if not self._rest:
             return None
@@ -110,8 +107,6 @@ class _Lines:
         if feed >= 0:
             end, following = len(data[:feed].rstrip(b"\r")), feed + 1
         place = data.find(b"\r", 0, end)
-        while place >= 0 and quote and data.count(quote, 0, place) % 2:
-            place = data.find(b"\r", place + 1, end)
         self.ended_by_return = place >= 0
         if place >= 0:
             end, following = place, place + 1

@@ -26,6 +26,7 @@ from dprelease.sources.csv.csv_reader import clean_records
 from dprelease.sources.csv.csv_source import SOURCE
 from dprelease.sources.csv.line_check import LineScan, read_with_scan
 from dprelease.sources.shared.files import Layout, Split
+from dprelease.sources.shared.first_lines import LINE_LIMIT, read_beginning
 from dprelease.sources.shared.read_share import UNTOLD
 
 
@@ -263,6 +264,8 @@ ROWS = [("a", "1"), ("b", "2")]
         (b"k,x\ra,1\rb,2\r", {}),
         (b"k,x\ra,1\rb,2", {}),
         (b"k,x\ra,1\nb,2\n", {}),
+        (b'k,x,5" pipe\ra,1,\rb,2,\r', {}),
+        (b'k,x,5" pipe\ra,1,\nb,2,7"\n', {}),
         (b"k,x\ra,1\r\nb,2\r\r\n", {}),
         (b"k,x\r\r\na,1\r\r\nb,2\r\r\n", {}),
         (b"-\ra,1\rb,2\r", {"skip_rows": 1, "header": False, "names": ("k", "x")}),
@@ -290,6 +293,8 @@ def test_files_as_programs_write_them(content: bytes, keys: dict[str, Any], tmp_
         (b"k,x\n", {"skip_rows": 1}, "E404"),
         (b"k,x\n", {"skip_rows": 2, "header": False, "names": ("k", "x")}, "E404"),
         (b"k,x,k\n", {}, "E406"),
+        (b'k,x,"n\ra,1,b\r', {}, "E404"),
+        (b'k,x,"n\ra,1,"\r', {}, "E404"),  # no quote of a record closes that of a name
     ],
 )
 def test_first_lines_that_have_no_single_reading(
@@ -298,6 +303,15 @@ def test_first_lines_that_have_no_single_reading(
     with pytest.raises(Failure) as caught:
         read_file(tmp_path / "data.csv", content, **keys)
     assert [complaint.code for complaint in caught.value.complaints] == [code]
+
+
+def test_lines_before_the_header_are_read_once_from_the_file() -> None:
+    """Where carriage returns end lines, a piece that was read holds many of them."""
+    stream = io.BufferedReader(io.BytesIO(b"a\r" * (1 << 21)))
+    found = read_beginning(stream, Dialect(skip_rows=100))
+    assert found is not None
+    assert found.start == 202
+    assert stream.tell() < 1.5 * LINE_LIMIT
 
 
 def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
