@@ -75,8 +75,12 @@ def test_dates_are_written_out(language, day, written) -> None:
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("de", r"Verantwortliche Stelle|Datenschutzbericht|Ausgabenbuch|Körnung|\bAnnahme"),
-        ("fr", r"\bregistre\b(?! des déploiements)|si la (ligne|personne) est dans|second regard"),
+        ("de", r"Verantwortliche Stelle|Datenschutzbericht|Ausgabenbuch|Körnung|\bAnnahme|Maßstab"),
+        (
+            "fr",
+            r"\bregistre\b(?! des déploiements)|si la (ligne|personne) est dans|second regard"
+            r"|\bproducteur\b|imputé",
+        ),
     ],
 )
 def test_one_thing_has_one_word(language, words) -> None:
