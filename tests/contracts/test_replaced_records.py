@@ -438,13 +438,26 @@ def test_a_last_line_without_an_end_is_refused_before_the_charge(
     assert dprelease.run(spec).charged
 
 
-@pytest.mark.parametrize("content", [b"x", b"x\n", b"", BOM, BOM + b"x"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("content", [b"x\r5\n6\n", b"x\r5\r6\n", b"x\r5\r6\r\n"])
+def test_a_file_of_returns_ends_with_one(content: bytes, packed: bool, tmp_path: Path) -> None:
+    """A record before a line feed would not be there if it were empty."""
+    name, pack = ("t.csv.gz", gzip.compress) if packed else ("t.csv", bytes)
+    (tmp_path / name).write_bytes(pack(content))
+    spec = one_count(tmp_path, name)
+    refusal = ("E502", ExitCode.AFTER_CHARGE) if packed else ("E434", ExitCode.DATA)
+    assert code_of(lambda: dprelease.run(spec)) == refusal
+    (tmp_path / name).write_bytes(pack(content.replace(b"\r\n", b"\r").replace(b"\n", b"\r")))
+    assert dprelease.run(spec).charged is not packed
+
+
+@pytest.mark.parametrize("content", [b"x", b"x\n", b"x\r", b"", BOM, BOM + b"x"])
 def test_files_without_records(content: bytes, tmp_path: Path) -> None:
     """A header is a line too; no line at all has nothing to end."""
     header = b"x" in content
     spec = one_count(tmp_path, **({} if header else {"header": False, "names": ["x"]}))
     (tmp_path / "t.csv").write_bytes(content)
-    if content in (b"x\n", b""):
+    if content in (b"x\n", b"x\r", b""):
         assert dprelease.run(spec).charged
     else:
         assert code_of(lambda: dprelease.run(spec)) == ("E434", ExitCode.DATA)

@@ -65,14 +65,14 @@ def iter_blocks(
         split: The file, or a part of it.
         dialect: Tells which lines stand before the records; these are left out.
         count: Is told of the compressed bytes of a compressed file.
-        must_end: Refuse a last line without a line end.
+        must_end: Refuse a last line that does not end as the header does.
 
     Yields:
         A block without byte order mark, with a line feed at the end of each line, and the number of
         over-long lines left out before it.
 
     Raises:
-        Failure: Exit code 5 for a last line without a line end if it ``must_end``.
+        Failure: Exit code 5 for a last line without such an end if it ``must_end``.
         OSError: The file can't be read, or is shorter than when it was split.
     """
     with open_unpacked(split.path) as stream:
@@ -86,7 +86,9 @@ def iter_blocks(
         chunks = _iter_chunks(stream, at, split.end, beginning.returns)
         rest = b""
         skipping = False  # inside an over-long line
-        for chunk in _feed_lines(chunks) if beginning.returns else chunks:
+        if beginning.returns:
+            chunks = _feed_lines(chunks, must_end and split.end is None)
+        for chunk in chunks:
             data = rest + chunk
             overlong = 0
             if skipping:
@@ -132,9 +134,13 @@ def _iter_chunks(
         yield chunk
 
 
-def _feed_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Write a line feed for each carriage return that ends a line alone."""
+def _feed_lines(chunks: Iterable[bytes], must_end: bool) -> Iterator[bytes]:
+    """Write a line feed for each carriage return that ends a line alone.
+
+    Raises Failure if the last one does not, and ``must_end`` so.
+    """
     waiting = 0  # carriage returns whose line feed may follow
+    chunk = b"\r"  # that of the header
     for chunk in chunks:
         body = chunk.lstrip(b"\r")
         waiting += len(chunk) - len(body)
@@ -147,6 +153,8 @@ def _feed_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if kept.count(b"\r") != kept.count(b"\r\n"):
             kept = _ALONE.sub(lambda match: b"\n" * len(match[0]), kept)
         yield kept
+    if must_end and not chunk.endswith(b"\r"):
+        raise build_unended_failure()
     yield from _iter_feeds(waiting)
 
 

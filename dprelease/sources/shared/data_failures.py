@@ -25,7 +25,7 @@ def build_lost_failure(message: str = "the data could not be read to its end") -
 
 def build_unended_failure() -> Failure:
     """Report a compressed file whose last line has no end, after the charge."""
-    message = "the last line of a compressed file has no line feed"
+    message = "the last line of a compressed file has no line feed, or return where these end lines"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, key="data.path"))
 
 

@@ -143,8 +143,9 @@ def read_marks(path: str) -> tuple[int, ...] | None:
 
 
 def _check_end(path: str, pattern: str, returns: bool) -> None:
-    """Refuse a file whose last line has no line end."""
-    # An empty last record without a line end would not be there.
+    """Refuse a file whose last line does not end as its header does."""
+    # An empty last record without a line end would not be there. Nor would an empty record whose
+    # line feed follows on a carriage return, where these end lines alone.
     try:
         with open_binary(path) as stream:
             if not stream.seek(0, os.SEEK_END):
@@ -153,8 +154,9 @@ def _check_end(path: str, pattern: str, returns: bool) -> None:
             last = stream.read(1)
     except OSError:
         raise build_data_failure("E402", f"{pattern} can't be read") from None
-    if last != b"\n" and not (returns and last == b"\r"):
-        message = f"the last line of a file of {pattern} has no line feed"
+    if last != (b"\r" if returns else b"\n"):
+        end = "carriage return, as its header has" if returns else "line feed"
+        message = f"the last line of a file of {pattern} does not end with a {end}"
         raise build_data_failure("E434", message)
 
 
