@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.engine_registry import ENGINES, ON_CLUSTERS
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.sources.shared.kept_parts import keep_parsed
 
 if TYPE_CHECKING:
     from dprelease.engines.engine_interface import Engine
 
-__all__ = ["ENGINES", "get", "open_for_table", "open_in_session"]
+__all__ = ["ENGINES", "get", "keep_parsed", "open_for_table", "open_in_session"]
 
 
 def get(name: str) -> Engine:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.engines import get, open_for_table, open_in_session
+from dprelease.engines import get, keep_parsed, open_for_table, open_in_session
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, name_kind
 from dprelease.kernel.core.certify import CertifiedPlan
@@ -122,6 +122,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     )
 
 
+@keep_parsed()
 def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
     certified: CertifiedPlan,
     engine: Engine,

@@ -7,7 +7,7 @@ is not in ``arrow_types`` is refused before anything is charged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
@@ -21,6 +21,7 @@ from dprelease.sources.shared.arrow_types import (
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import read_marks, resolve
+from dprelease.sources.shared.kept_parts import find_kept
 from dprelease.sources.shared.locations import open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 
@@ -194,39 +195,15 @@ def open_file(path: str, coded: Sequence[str] = ()) -> Any:
     )
 
 
-MOST_FOOTERS = 1 << 26  # bytes of footers that are kept
-
-
-class _Footers:
-    """Footers by the marks of their files: a run asks before the charge and at each request."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, tuple[int, ...]], Footer] = {}
-        self._size = 0
-
-    def find(self, path: str, marks: tuple[int, ...]) -> Footer | None:
-        return self._kept.get((path, marks))
-
-    def keep(self, path: str, marks: tuple[int, ...], footer: Footer) -> None:
-        self._size += footer.metadata.serialized_size
-        if self._size > MOST_FOOTERS:
-            self._kept.clear()
-            self._size = footer.metadata.serialized_size
-        self._kept[path, marks] = footer
-
-
-_FOOTERS = _Footers()
-
-
 def _read_footer(path: str, pattern: str) -> Footer:
-    """Read a footer, or find that of the same file as it was; raises Failure(DATA)."""
+    """Read a footer, or find that of the same file as it was in this run; raises Failure(DATA)."""
     import pyarrow as pa
 
     try:
         marks = read_marks(path)
-        kept = None if marks is None else _FOOTERS.find(path, marks)
-        if kept is not None:
-            return kept
+        kept, key = None if marks is None else find_kept(), ("footer", path, marks)
+        if kept is not None and (footer := kept.find(key)) is not None:
+            return cast("Footer", footer)
         with open_file(path) as file:
             footer = Footer(file.metadata, file.schema, file.schema_arrow)
             footer.schema_arrow.names  # noqa: B018 - raises if a name is not a valid text
@@ -234,8 +211,8 @@ def _read_footer(path: str, pattern: str) -> Footer:
         raise build_data_failure("E409", f"{pattern} is not a readable Parquet file") from None
     except pa.ArrowException:  # a damaged file raises an ArrowInvalid, which is a ValueError
         raise build_unknown_type_failure(pattern) from None
-    if marks is not None:
-        _FOOTERS.keep(path, marks, footer)
+    if kept is not None:
+        kept.keep(key, footer, footer.metadata.serialized_size)
     return footer
 
 

@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
+from dprelease.sources.shared.arrow_texts import build_texts
 from dprelease.sources.shared.column_names import choose_place, find_places
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
-from dprelease.sources.shared.files import Split, resolve
+from dprelease.sources.shared.files import Split, read_marks, resolve
+from dprelease.sources.shared.kept_parts import MOST_KEPT, find_kept
 from dprelease.sources.shared.locations import get_size
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
 
@@ -31,6 +33,12 @@ class Place(NamedTuple):
     path: str
     sheet: Sheet
     columns: dict[str, int]
+
+    def find_wanted(self) -> list[int]:
+        """Find the numbers of the columns that this run has asked for, at any request."""
+        kept = find_kept()
+        asked = set() if kept is None else kept.columns.get((self.path, self.sheet.part), set())
+        return sorted(asked | set(self.columns.values()))
 
 
 class SheetTable(Struct, frozen=True):
@@ -97,16 +105,26 @@ def _place(path: str, source: Source, names: Sequence[str]) -> Place:
     from dprelease.sources.xlsx.workbook import BROKEN, list_sheets, open_workbook
 
     try:
-        with open_workbook(path) as parts:
-            sheet = _choose_sheet(list_sheets(parts), source)
-            header = _read_header(parts, sheet)
+        marks = read_marks(path)
+        kept, key = None if marks is None else find_kept(), ("header", path, marks, source.sheet)
+        found = None if kept is None else kept.find(key)
+        if found is None:
+            with open_workbook(path) as parts:
+                sheet = _choose_sheet(list_sheets(parts), source)
+                found = sheet, _read_header(parts, sheet)
+            if kept is not None:
+                kept.keep(key, found, 0)
+        sheet, header = found
     except (*BROKEN, MemoryError):
         raise build_data_failure(
             "E409",
             f"{source.pattern} is not a readable xlsx workbook",
             "it may be damaged, too large or locked by a password: save it again as .xlsx",
         ) from None
-    return Place(path, sheet, {name: _find_column(header, name, source.pattern) for name in names})
+    columns = {name: _find_column(header, name, source.pattern) for name in names}
+    if kept is not None:
+        kept.columns.setdefault((path, sheet.part), set()).update(columns.values())
+    return Place(path, sheet, columns)
 
 
 def _read_header(parts: Parts, sheet: Sheet) -> Row:
@@ -157,11 +175,38 @@ def _open(
     def iter_batches() -> Iterator[Any]:
         for place in places:
             columns = [place.columns[name] for _, name in fields]
-            for rows in _read_rows(place, columns, count):
-                arrays = [pa.array([row.get(at) for row in rows], pa.string()) for at in columns]
-                yield pa.record_batch(arrays or [pa.nulls(len(rows))], schema=schema)
+            for size, arrays in _iter_parts(place, count):
+                chosen = [arrays[number] for number in columns]
+                yield pa.record_batch(chosen or [pa.nulls(size)], schema=schema)
 
     return schema, iter_batches()
+
+
+Part = tuple[int, dict[int, Any]]
+"""A number of records, and the array of each column by its number."""
+
+
+def _iter_parts(place: Place, count: Callable[[int], None]) -> Iterator[Part]:
+    """Iterate over the columns of a sheet; a run parses it once if there is room to keep it."""
+    marks, wanted = read_marks(place.path), place.find_wanted()
+    kept = None if marks is None else find_kept()
+    key = ("sheet", place.path, marks, place.sheet.part, tuple(wanted))
+    parts: list[Part] | None = None if kept is None else kept.find(key)
+    if parts is not None:
+        yield from parts
+        count(get_size(place.path))
+        return
+    parts, size = [], 0
+    for rows in _read_rows(place, wanted, count):
+        arrays = {number: build_texts([row.get(number) for row in rows]) for number in wanted}
+        yield len(rows), arrays
+        size += sum(array.nbytes for array in arrays.values())
+        if size <= MOST_KEPT:
+            parts.append((len(rows), arrays))
+        else:
+            parts.clear()
+    if kept is not None and size <= MOST_KEPT and read_marks(place.path) == marks:
+        kept.keep(key, parts, size)
 
 
 def _read_rows(

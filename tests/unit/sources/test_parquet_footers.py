@@ -25,6 +25,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.sources.parquet import parquet_schema
+from dprelease.sources.shared.kept_parts import keep_parsed
 
 INPUTS = (InputColumn("s", ColumnType.STRING), InputColumn("n", ColumnType.FLOAT))
 N = Quantity("n", Grid(Fraction(1, 4), -20, 400), 3)
@@ -59,30 +60,22 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_footer_is_read_once_for_all_requests(tmp_path: Path, opened: list[str]) -> None:
     asked = request(write(tmp_path / "t", 5))
-    get("duckdb").inspect(asked.source, asked.inputs)
-    for _ in range(3):
-        assert get("duckdb").aggregate(asked).reveal() == ([5], [30])
+    with keep_parsed():
+        get("duckdb").inspect(asked.source, asked.inputs)
+        for _ in range(3):
+            assert get("duckdb").aggregate(asked).reveal() == ([5], [30])
     assert len(opened) == len(set(opened)) == 5
 
 
 def test_a_file_that_is_replaced_is_read_anew(tmp_path: Path, opened: list[str]) -> None:
     asked = request(write(tmp_path / "t", 2))
-    assert get("duckdb").aggregate(asked).reveal() == ([2], [12])
-    write(tmp_path / "t", 1, n=2.5)
-    assert get("duckdb").aggregate(asked).reveal() == ([2], [16])
-    write(tmp_path / "t", 1, n="a text")
-    with pytest.raises(Failure):
-        get("duckdb").inspect(asked.source, asked.inputs)
-    assert len(opened) == 4
-
-
-def test_few_footers_are_kept(
-    tmp_path: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parquet_schema, "MOST_FOOTERS", 1)
-    asked = request(write(tmp_path / "t", 2))
-    for _ in range(2):
-        get("duckdb").inspect(asked.source, asked.inputs)
+    with keep_parsed():
+        assert get("duckdb").aggregate(asked).reveal() == ([2], [12])
+        write(tmp_path / "t", 1, n=2.5)
+        assert get("duckdb").aggregate(asked).reveal() == ([2], [16])
+        write(tmp_path / "t", 1, n="a text")
+        with pytest.raises(Failure):
+            get("duckdb").inspect(asked.source, asked.inputs)
     assert len(opened) == 4
 
 
@@ -92,7 +85,6 @@ def test_one_more_file_of_the_same_columns_takes_little(
     """Without the look at its path, which depends on how deep it lies."""
     source = write(tmp_path / "t", 40)
     paths = tuple(map(str, (tmp_path / "t").iterdir()))
-    monkeypatch.setattr(parquet_schema, "MOST_FOOTERS", 1)
     taken = []
     for files in (paths[:20], paths):
         monkeypatch.setattr(parquet_schema, "resolve", lambda _source, files=files: files)
