@@ -118,7 +118,7 @@ class ByDuckDB(Struct, frozen=True):
 
     def find_left_out(self, connection: DuckDBPyConnection) -> Sequence[Split]:
         """See ``FastReader``; no parts if what DuckDB tells of them can't be believed."""
-        return find_rejected_lines(connection) if self.is_leaving else ()
+        return find_rejected_lines(connection, self.dialect) if self.is_leaving else ()
 
     def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare

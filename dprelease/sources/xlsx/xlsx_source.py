@@ -197,7 +197,7 @@ def _iter_parts(place: Place, count: Callable[[int], None]) -> Iterator[Part]:
         count(get_size(place.path))
         return
     parts, size = [], 0
-    for rows in _read_rows(place, wanted, count):
+    for rows in read_rows(place, wanted, count):
         arrays = {number: build_texts([row.get(number) for row in rows]) for number in wanted}
         yield len(rows), arrays
         size += sum(array.nbytes for array in arrays.values())
@@ -209,7 +209,7 @@ def _iter_parts(place: Place, count: Callable[[int], None]) -> Iterator[Part]:
         kept.keep(key, parts, size)
 
 
-def _read_rows(
+def read_rows(
     place: Place, columns: Sequence[int], count: Callable[[int], None]
 ) -> Iterator[list[Row]]:
     """Iterate over the rows of a sheet after its header."""

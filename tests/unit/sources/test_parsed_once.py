@@ -99,13 +99,13 @@ OF_TWENTY = [[[10, 10]], [[10 * 10 + 10 * 3]]]
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """The columns of each parse of rows."""
     columns: list[list[int]] = []
-    read = xlsx_source._read_rows
+    read = xlsx_source.read_rows
 
     def note(place: xlsx_source.Place, wanted: Any, count: Any) -> Iterator[Any]:
         columns.append(list(wanted))
         return read(place, wanted, count)
 
-    monkeypatch.setattr(xlsx_source, "_read_rows", note)
+    monkeypatch.setattr(xlsx_source, "read_rows", note)
     return columns
 
 
@@ -132,20 +132,15 @@ def test_a_run_parses_once(
     assert find_kept() is None
 
 
+@pytest.mark.parametrize("module", [xlsx_source, kept_parts])
 def test_a_sheet_that_is_too_large_to_keep_is_parsed_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parsed: list[list[int]]
+    module: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parsed: list[list[int]]
 ) -> None:
     monkeypatch.setattr(xlsx_source, "BATCH", 3)
-    monkeypatch.setattr(xlsx_source, "MOST_KEPT", 100)
+    monkeypatch.setattr(module, "MOST_KEPT", 20)
     with keep_parsed():
-        answers(write(tmp_path / "t.xlsx", 100))
+        assert answers(write(tmp_path / "t.xlsx")) == OF_TEN
     assert len(parsed) == 2
-    monkeypatch.undo()
-    monkeypatch.setattr(kept_parts, "MOST_KEPT", 1)
-    with keep_parsed():
-        answers(write(tmp_path / "t.xlsx", 100))
-        assert (kept := find_kept()) is not None
-        assert kept._size == 0
 
 
 def test_a_workbook_that_is_replaced_between_requests_is_parsed_anew(tmp_path: Path) -> None:
@@ -158,7 +153,7 @@ def test_a_workbook_that_changes_while_it_is_parsed_is_refused_and_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write(tmp_path / "t.xlsx")
-    read = xlsx_source._read_rows
+    read = xlsx_source.read_rows
 
     def changing(*given: Any) -> Iterator[Any]:
         yield from read(*given)
@@ -166,7 +161,7 @@ def test_a_workbook_that_changes_while_it_is_parsed_is_refused_and_not_kept(
 
     with keep_parsed():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(xlsx_source, "_read_rows", changing)
+            patch.setattr(xlsx_source, "read_rows", changing)
             with pytest.raises(Failure) as caught:
                 get("duckdb").aggregate(requests(source)[0])
         assert caught.value.exit_code is ExitCode.AFTER_CHARGE

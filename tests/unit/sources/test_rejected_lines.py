@@ -19,6 +19,7 @@ from dprelease.model import (
     AggregateRequest,
     Bound,
     ColumnType,
+    Dialect,
     Grid,
     Group,
     InputColumn,
@@ -35,11 +36,10 @@ LINE = b'"a",x,1.5\n'
 DAMAGED = {
     "too few": b"a,x\n",
     "too many": b"a,x,1,2\n",
-    "text after a quote": b'"a"b,x,1\n',
+    "too few, with quotes": b'"a, ""b""","x"\n',
+    "too many, with quotes": b'"a","",1,"2"\n',
     "not UTF-8": b"a,\xff,1\n",
     "not UTF-8, too many": b"a,\xff,1,2,3,4\n",
-    "unclosed, which takes a line": b'"a,x,1\n',
-    "unclosed, twice": b'"a,x,1\n"a,x,1\n',
     "longer than DuckDB keeps": b"a,x," + b"y" * 20_000 + b"," + b"z" * 20_000 + b"\n",
 }
 
@@ -118,6 +118,10 @@ def test_lines_of_several_files_are_read(tmp_path: Path, careful_bytes: list[int
     [
         [b"a,x\n"] * (MOST_REJECTED + 1),  # more than DuckDB names
         [b'"a,x,1\n', *[b"a,x,1\n"] * 3000],  # a quote that nothing closes
+        [b'"a,x,1\n', *[LINE] * 3000],  # one that the next line closes
+        [b'"a"b,x,1\n', *[LINE] * 3000],  # text behind a quote
+        [b'a,x\n"a"b,x,1\n', *[LINE] * 3000],  # one that is left out, and one that may not be
+        [b'a" ,x\n', *[LINE] * 3000],  # a quote in a field
         [b"\n", b"a,x,1\n"],  # an empty line, which DuckDB does not tell of
     ],
 )
@@ -139,32 +143,48 @@ def test_an_answer_that_does_not_add_up_is_of_one_reader(tmp_path: Path) -> None
 # --- what DuckDB says ----------------------------------------------------------------------------
 
 
-def told(*parts: tuple[str, int, int | None]) -> Any:
+def told(*parts: tuple[str, int, bool]) -> Any:
     """A connection that names these parts."""
     return SimpleNamespace(execute=lambda _: SimpleNamespace(fetchall=lambda: list(parts)))
 
 
+def test_a_line_that_duckdb_names_for_another_is_not_believed(tmp_path: Path) -> None:
+    """It goes on one byte before the line feed, and takes it into the next record."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'n\n8\n""6,"\n"4\n')
+    n = InputColumn("n", ColumnType.STRING)
+    groups = (Group("n", ColumnType.STRING, ("8", "none"), keys=("8",), null_label="none"),)
+    asked = AggregateRequest(
+        Source(str(path), "csv"), (n,), groups, (Measure(MeasureKind.RECORDS),)
+    )
+    assert by_key("duckdb", asked) == by_key("reference", asked) == [(1,), (2,)]
+
+
 def test_parts_that_can_not_be_are_not_believed(tmp_path: Path) -> None:
-    path = str(write(tmp_path / "t.csv", LINE, LINE, LINE))
+    path = str(write(tmp_path / "t.csv", LINE, LINE, b"a" + LINE, LINE))
     first, size = len(b"s,t,n\n"), len(LINE)
     second = first + size
-    believed = find_rejected_lines(told((path, first, size - 1), (path, second, 3)))
-    assert believed == [Split(path, first, second - 1), Split(path, second, second + 3)]
+    believed = find_rejected_lines(told((path, first, True), (path, second, True)), Dialect())
+    assert believed == [Split(path, first, second), Split(path, second, second + size)]
     for parts in (
-        [(path, first, size + 1), (path, second, 3)],  # reaches into the next one
-        [(path, first, 3), (path, first + 1, 3)],  # begins inside of a line
-        [(path, first, None)],  # of unknown size
+        [(path, first, True), (path, first, True)],  # overlaps another
+        [(path, first, True), (path, first + 1, True)],  # begins inside of a line
+        [(path, first, True), (path, second + size, True)],  # a quote in a field
+        [(path, first, True), (path, second, False)],  # left out for another reason
+        [(path, second + 3 * size + 1, True)],  # beyond the end
     ):
-        assert find_rejected_lines(told(*parts)) == ()
+        assert find_rejected_lines(told(*parts), Dialect()) == ()
 
 
 def test_a_part_that_overlaps_another_leads_to_the_careful_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, careful_bytes: list[int]
 ) -> None:
     path = write(tmp_path / "t.csv", *[LINE] * 400, b"a,x\n", *[LINE] * 400)
-    start, size = path.read_bytes().index(b"a,x\n"), 3
-    parts = told((str(path), start, size + 8), (str(path), start + 4, size))
-    monkeypatch.setattr(csv_source, "find_rejected_lines", lambda _: find_rejected_lines(parts))
+    start = path.read_bytes().index(b"a,x\n")
+    parts = told((str(path), start, True), (str(path), start, True))
+    monkeypatch.setattr(
+        csv_source, "find_rejected_lines", lambda _, dialect: find_rejected_lines(parts, dialect)
+    )
     asked = request(path)
     assert by_key("duckdb", asked) == by_key("reference", asked)
     assert sum(careful_bytes) >= 800 * len(LINE)
