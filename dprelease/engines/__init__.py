@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dprelease.engines.engine_registry import ENGINES, ON_CLUSTERS
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.sources.shared.kept_parts import keep_parsed
 
 if TYPE_CHECKING:
     from dprelease.engines.engine_interface import Engine
@@ -66,3 +66,10 @@ def open_in_session(name: str, session: object) -> Engine:
         raise Failure(ExitCode.SPEC, Complaint("E418", message, key="data.engine"))
     engine: Engine = import_module(ENGINES[name]).ENGINE.open_in(session)
     return engine
+
+
+def keep_parsed() -> AbstractContextManager[None]:
+    """Keep what sources parse of their files, until the end of the run that is entered."""
+    from dprelease.sources.shared.kept_parts import keep_parsed as keep  # a check reads no file
+
+    return keep()

@@ -47,6 +47,7 @@ class Best(Choices):
     """The candidate with the largest sum of scores over a cell's records."""
 
     name = "best"
+    word = "spec_words.statistic.best"
     what = "statistics.best.what"
     unit_noun = "statistics.best.points"
     keys = SpecKeys(

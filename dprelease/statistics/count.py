@@ -37,6 +37,7 @@ class Count(Single):
     """The number of records, released as one integer for each cell."""
 
     name = "count"
+    word = "spec_words.statistic.count"
     what = "words.number_of_records"
     what_weighted = "statistics.count.what_weighted"
     keys = SpecKeys(may=(BOUNDING, LEVELS))

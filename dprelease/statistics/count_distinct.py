@@ -22,6 +22,7 @@ class CountDistinct(Single):
     """The number of different values that a column has in the cell, nulls not counted."""
 
     name = "count_distinct"
+    word = "spec_words.statistic.count_distinct"
     keys = SpecKeys(column=ColumnUse.ANY)
     counts = "words.different_values"
     compared_with = ("statistics.count_distinct.reference", Fraction(1))

@@ -102,6 +102,7 @@ class Cumulative(Statistic):
     """Counts added up along the order of the last grouping column, which is the statistic's own."""
 
     name = "cumulative"
+    word = "spec_words.statistic.cumulative"
     what = "statistics.cumulative.what"
     keys = SpecKeys(column=ColumnUse.GROUPS, ordered=True, may=(Q,))
     counts = "words.records"

@@ -78,6 +78,7 @@ class Density(Statistic):
     """A kernel density estimate of the clamped values; it integrates to 1 over the bounds."""
 
     name = "density"
+    word = "spec_words.statistic.density"
     what = "statistics.density.what"
     keys = SpecKeys(column=ColumnUse.CURVE, may=(COLUMNS_OF_TABLES, BANDWIDTH, POINTS))
     error_by_records = True

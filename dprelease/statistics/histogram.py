@@ -11,6 +11,7 @@ class Histogram(Count):
     """A count whose last grouping column is the histogram's own: same integers, same law."""
 
     name = "histogram"
+    word = "spec_words.statistic.histogram"
     what = "statistics.histogram.what"
     what_weighted = "statistics.histogram.what_weighted"
     keys = SpecKeys(column=ColumnUse.GROUPS)

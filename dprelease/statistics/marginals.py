@@ -39,6 +39,7 @@ class Marginals(Count):
     """Counts in one table for each set of columns; the planner sees these counts."""
 
     name = "marginals"
+    word = "spec_words.statistic.marginals"
     keys = SpecKeys(
         tables_of="count", needs=(ATTRIBUTES,), may=(COLUMNS_OF_TABLES, TABLE_WAYS, WEIGH)
     )

@@ -11,6 +11,7 @@ class Max(Quantile):
     """A high quantile: the true maximum is one record's value, and can't be released."""
 
     name = "max"
+    word = "spec_words.statistic.max"
     keys = OF_VALUES
     fixed_quantile = Fraction(99, 100)
     remark = "statistics.max.remark"

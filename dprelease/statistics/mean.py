@@ -24,6 +24,7 @@ class Mean(TwoSums):
     """The mean of a column's clamped values, from two complementary sums."""
 
     name = "mean"
+    word = "spec_words.statistic.mean"
     what = "statistics.mean.what"
     what_weighted = "statistics.mean.what_weighted"
     keys = SpecKeys(column=ColumnUse.NUMBERS)

@@ -11,5 +11,6 @@ class Median(Quantile):
     """The quantile 1/2."""
 
     name = "median"
+    word = "spec_words.statistic.median"
     keys = OF_VALUES
     fixed_quantile = Fraction(1, 2)

@@ -11,6 +11,7 @@ class Min(Quantile):
     """A low quantile: the true minimum is one record's value, and can't be released."""
 
     name = "min"
+    word = "spec_words.statistic.min"
     keys = OF_VALUES
     fixed_quantile = Fraction(1, 100)
     remark = "statistics.min.remark"

@@ -9,4 +9,5 @@ class Mode(AxisChoice):
     """The most frequent value in a cell, chosen among the column's public ones."""
 
     name = "mode"
+    word = "spec_words.statistic.mode"
     what = "statistics.mode.what"

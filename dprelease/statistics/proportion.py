@@ -47,6 +47,7 @@ class Proportion(TwoSums):
     """
 
     name = "proportion"
+    word = "spec_words.statistic.proportion"
     what = "statistics.proportion.what_of_known"
     what_weighted = "statistics.proportion.what_of_known_weighted"
     keys = SpecKeys(where_is_numerator=True)

@@ -29,6 +29,7 @@ class Quality(Count):
     """
 
     name = "quality"
+    word = "spec_words.statistic.quality"
     keys = SpecKeys(tables_of="count", states=True, may=(COLUMNS_OF_TABLES, MAX_UNREADABLE))
 
     selects_keys = False

@@ -56,6 +56,7 @@ class Quantile(Statistic):
     """Values of the column's grid that have the wanted shares of the records below them."""
 
     name = "quantile"
+    word = "spec_words.statistic.quantile"
     what = "statistics.quantile.what"
     what_weighted = "statistics.quantile.what_weighted"
     suffixes = PARTS

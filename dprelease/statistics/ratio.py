@@ -85,6 +85,7 @@ class Ratio(Statistic):
     """A sum or count divided by another; there is no figure where the denominator may well be 0."""
 
     name = "ratio"
+    word = "spec_words.statistic.ratio"
     keys = SpecKeys(needs=(NUMERATOR, DENOMINATOR))
     suffixes = INTERVAL
     error_by_records = True

@@ -14,6 +14,7 @@ class Stddev(ThreeSums):
     """The root of the population variance, with the roots of its interval's ends."""
 
     name = "stddev"
+    word = "spec_words.statistic.stddev"
     what = "statistics.stddev.what"
     sharing = Sharing(lead=3, squared=True)
     largest = Fraction(1, 2)

@@ -24,6 +24,7 @@ class Sum(Single):
     """The sum of a column's clamped values on its grid, released as one integer for each cell."""
 
     name = "sum"
+    word = "spec_words.statistic.sum"
     what = "statistics.sum.what"
     what_weighted = "statistics.sum.what_weighted"
     keys = SpecKeys(column=ColumnUse.NUMBERS, may=(BOUNDING,))

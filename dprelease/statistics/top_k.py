@@ -25,6 +25,7 @@ class TopK(AxisChoice):
     """The ``picks`` most frequent values in a cell, one column for each rank."""
 
     name = "top_k"
+    word = "spec_words.statistic.top_k"
     what = "statistics.top_k.what"
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(

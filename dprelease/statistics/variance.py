@@ -10,5 +10,6 @@ class Variance(ThreeSums):
     """The population variance of a column's clamped values, at most (upper - lower)^2 / 4."""
 
     name = "variance"
+    word = "spec_words.statistic.variance"
     what = "statistics.variance.what"
     sharing = Sharing(lead=4, squared=True)

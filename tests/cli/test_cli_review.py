@@ -37,7 +37,7 @@ def test_the_digest_that_was_signed_stands_in_what_is_published(cli, folder, spe
     assert report(folder)["review"]["decision"] == "approved"
     page = (folder / "out" / "report.html").read_text()
     assert digest in page
-    assert "A. Person, data protection officer; approved on 2026-03-31" in page
+    assert "A. Person, data protection officer; approved on 31 March 2026" in page
     # and also where the files are written again, without the plan
     assert cli("run", "-q", "small.toml").code == 0
     assert report(folder)["provenance"]["plan"] == digest

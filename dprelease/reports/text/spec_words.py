@@ -11,30 +11,8 @@ from datetime import date
 
 from dprelease.language import say
 from dprelease.reports.model.report_model import Query
+from dprelease.statistics.statistic_registry import STATISTICS
 
-STATISTIC_WORDS: Mapping[str, str] = {
-    "best": "spec_words.statistic.best",
-    "count": "spec_words.statistic.count",
-    "count_distinct": "spec_words.statistic.count_distinct",
-    "count_units": "spec_words.statistic.count_units",
-    "cumulative": "spec_words.statistic.cumulative",
-    "density": "spec_words.statistic.density",
-    "histogram": "spec_words.statistic.histogram",
-    "marginals": "spec_words.statistic.marginals",
-    "max": "spec_words.statistic.max",
-    "mean": "spec_words.statistic.mean",
-    "median": "spec_words.statistic.median",
-    "min": "spec_words.statistic.min",
-    "mode": "spec_words.statistic.mode",
-    "proportion": "spec_words.statistic.proportion",
-    "quality": "spec_words.statistic.quality",
-    "quantile": "spec_words.statistic.quantile",
-    "ratio": "spec_words.statistic.ratio",
-    "stddev": "spec_words.statistic.stddev",
-    "sum": "spec_words.statistic.sum",
-    "top_k": "spec_words.statistic.top_k",
-    "variance": "spec_words.statistic.variance",
-}
 MECHANISM_WORDS: Mapping[str, str] = {
     "cube": "spec_words.mechanism.cube",
     "exponential": "spec_words.mechanism.exponential",
@@ -83,9 +61,9 @@ def write_title(query: Query) -> str:
     Returns:
         Its statistic, column, weight and condition.
     """
-    # A statistic that somebody adds has the name that it has in the spec.
-    key = STATISTIC_WORDS.get(query.statistic)
-    what = query.statistic if key is None else say(key)
+    # A report may be of another version, which had other statistics.
+    key = STATISTICS[query.statistic].word if query.statistic in STATISTICS else ""
+    what = say(key) if key else query.statistic
     if query.column:
         what = say("names.statistic_of_column", statistic=what, column=query.column)
     if query.survey_weight:

@@ -208,6 +208,8 @@ class Statistic(ABC):
 
     name: str
     """Its name in the spec."""
+    word = ""
+    """What people read in place of its name; empty where they read the name."""
     what = ""
     """What a figure is, in a few words."""
     what_weighted = ""

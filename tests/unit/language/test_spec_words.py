@@ -14,7 +14,6 @@ from dprelease.model.loss import NoiseFamily
 from dprelease.reports.text.spec_words import (
     DECISION_WORDS,
     MECHANISM_WORDS,
-    STATISTIC_WORDS,
     TYPE_WORDS,
     write_date,
 )
@@ -31,14 +30,19 @@ LEFT_IN_ENGLISH = (
 
 
 def test_every_word_of_a_spec_has_its_own() -> None:
-    assert set(STATISTIC_WORDS) == set(STATISTICS)
+    assert all(statistic.word for statistic in STATISTICS.values())
     assert set(MECHANISM_WORDS) == set(NoiseFamily)
     assert set(TYPE_WORDS) == set(ColumnType)
     assert set(DECISION_WORDS) == set(Decision.__args__)
 
 
 def test_english_says_the_words_of_the_spec() -> None:
-    for words in (STATISTIC_WORDS, MECHANISM_WORDS, TYPE_WORDS, DECISION_WORDS):
+    for words in (
+        {name: statistic.word for name, statistic in STATISTICS.items()},
+        MECHANISM_WORDS,
+        TYPE_WORDS,
+        DECISION_WORDS,
+    ):
         assert {say(key) for key in words.values()} == set(words)
 
 
