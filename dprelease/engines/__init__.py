@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -68,8 +69,10 @@ def open_in_session(name: str, session: object) -> Engine:
     return engine
 
 
-def keep_parsed() -> AbstractContextManager[None]:
+@contextmanager
+def keep_parsed() -> Iterator[None]:
     """Keep what sources parse of their files, until the end of the run that is entered."""
     from dprelease.sources.shared.kept_parts import keep_parsed as keep  # a check reads no file
 
-    return keep()
+    with keep():
+        yield
