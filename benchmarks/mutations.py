@@ -247,6 +247,7 @@ MUTANTS = [
     Mutant('("synchronous_commit", "on"),', '("synchronous_commit", "off"),', "server: durable commits", "unit/ledger/test_ledger_server.py"),
     Mutant('self._execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))', "pass", "server: one run at a time", "unit/ledger/test_ledger_server.py contracts/test_ledger_processes.py"),
     Mutant("or sound != _TRIGGERS", "or False", "server: triggers that were changed", "unit/ledger/test_ledger_server.py"),
+    Mutant("return parts if all(_has_clean_lines(path, dialect) for path in paths) else ()", "return parts", "csv: one odd line decides what is read of others", "unit/sources/test_rejected_lines.py"),
     Mutant("if known is not None and known.version == version:", "if known is not None:", "ledger: entries that another connection edits", "unit/ledger"),
     Mutant("is_whole = book.head == self._database.read_last()", "is_whole = True", "ledger: an entry that was rolled back", "unit/ledger"),
     Mutant('("default_transaction_read_only", "on" if self._read_only else "off"),', '("default_transaction_read_only", "off"),', "server: readers that can write", "unit/ledger/test_ledger_server.py"),

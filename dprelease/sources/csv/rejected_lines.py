@@ -5,8 +5,10 @@ every quote is about a whole field, or doubled in one, nothing is wrong with it 
 its fields, or its encoding: DuckDB goes on at the next line. The careful reader reads these lines.
 Records of both are believed only if there are as many as lines (see ``line_check``).
 
-Nothing is believed if any other line is left out. After an unclosed quote, or text behind a closing
-one, DuckDB goes on at a place that depends on the lines that follow, and may take a line apart.
+Nothing is believed if any other line is left out, or if a quote stands otherwise anywhere in the
+file. After an unclosed quote, or text behind a closing one, DuckDB goes on at a place that depends
+on the lines that follow, may take a line apart, and may name another line than the one it rejects:
+one record would decide what is read of others.
 """
 
 from __future__ import annotations
@@ -55,12 +57,23 @@ def find_rejected_lines(connection: DuckDBPyConnection, dialect: Dialect) -> Seq
         if not is_known or not size or overlaps:
             return ()
         parts.append(Split(path, start, start + size))
-    return parts
+    paths = dict.fromkeys(part.path for part in parts)
+    return parts if all(_has_clean_lines(path, dialect) for path in paths) else ()
+
+
+def _has_clean_lines(path: str, dialect: Dialect) -> bool:
+    """Tell if all quotes of a file are about whole fields, or doubled in one."""
+    from dprelease.sources.csv.csv_reader import clean_records, iter_blocks  # seldom needed
+
+    blocks = iter_blocks(Split(path, 0, None), dialect)
+    return all(
+        not overlong and clean_records(block, dialect) is not None for block, overlong in blocks
+    )
 
 
 def _measure_clean_line(path: str, start: int, dialect: Dialect) -> int:
     """Measure a line in bytes, its end included; 0 if it does not begin there or is not clean."""
-    from dprelease.sources.csv.csv_reader import clean_records  # seldom needed
+    from dprelease.sources.csv.csv_reader import clean_records
 
     with open_binary(path) as stream:
         stream.seek(max(start - 1, 0))

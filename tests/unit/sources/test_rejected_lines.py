@@ -161,7 +161,7 @@ def test_a_line_that_duckdb_names_for_another_is_not_believed(tmp_path: Path) ->
 
 
 def test_parts_that_can_not_be_are_not_believed(tmp_path: Path) -> None:
-    path = str(write(tmp_path / "t.csv", LINE, LINE, b"a" + LINE, LINE))
+    path = str(write(tmp_path / "t.csv", LINE, LINE, LINE))
     first, size = len(b"s,t,n\n"), len(LINE)
     second = first + size
     believed = find_rejected_lines(told((path, first, True), (path, second, True)), Dialect())
@@ -169,11 +169,21 @@ def test_parts_that_can_not_be_are_not_believed(tmp_path: Path) -> None:
     for parts in (
         [(path, first, True), (path, first, True)],  # overlaps another
         [(path, first, True), (path, first + 1, True)],  # begins inside of a line
-        [(path, first, True), (path, second + size, True)],  # a quote in a field
         [(path, first, True), (path, second, False)],  # left out for another reason
         [(path, second + 3 * size + 1, True)],  # beyond the end
     ):
         assert find_rejected_lines(told(*parts), Dialect()) == ()
+
+
+def test_no_line_is_believed_beside_one_with_a_quote_elsewhere(tmp_path: Path) -> None:
+    """DuckDB may name a good line for it, and read the next ones otherwise."""
+    first = len(b"s,t,n\n")
+    for odd in (b"a" + LINE, b'"a,x,1\n', b'a,"x" ,1\n', b'""a,x,1\n'):
+        lines = [LINE] * 100_000  # of several blocks
+        path = str(write(tmp_path / "t.csv", *lines, odd, LINE))
+        assert find_rejected_lines(told((path, first, True)), Dialect()) == ()
+    path = str(write(tmp_path / "t.csv", *lines, b'a,""\n', LINE))
+    assert find_rejected_lines(told((path, first, True)), Dialect()) != ()
 
 
 def test_a_part_that_overlaps_another_leads_to_the_careful_reader(
