@@ -32,6 +32,7 @@ DISK_ERRORS = frozenset(
 """Error numbers of a disk or process, which no change of the spec mends."""
 
 _PATIENCE = 2.0  # seconds, with a file that somebody reads
+_NOTICED = 0.25  # seconds, until a wait notices Ctrl-C in any case
 _DAY = 86_400_000_000_000  # nanoseconds
 
 
@@ -207,9 +208,17 @@ def start(thread: Thread) -> None:
 
 
 def wait_for(thread: Thread, seconds: float | None = None) -> None:
-    """Wait for the end of a thread, if ``start`` has come so far that it runs."""
-    if thread.is_alive():
-        thread.join(seconds)
+    """Wait for the end of a thread, if ``start`` has come so far that it runs.
+
+    Ctrl-C ends the wait within ``_NOTICED`` seconds. A library in the same process, such as polars,
+    may have system calls go on after a signal: one long wait would then be waited for to its end.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    while thread.is_alive():
+        left = _NOTICED if until is None else min(_NOTICED, until - time.monotonic())
+        if left <= 0:
+            return
+        thread.join(left)
 
 
 def is_own(status: os.stat_result) -> bool:

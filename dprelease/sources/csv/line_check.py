@@ -213,7 +213,7 @@ def read_with_scan(
     try:
         start(scan)
         result = read()
-        scan.join()
+        wait_for(scan)
     except duckdb.OutOfMemoryException:
         result = None  # a reader that holds one line at a time may need less memory
     except duckdb.InterruptException:

@@ -9,14 +9,18 @@ import ast
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import other_systems
 import pytest
 from product_source import FILES, PACKAGE, get_module_name, list_nodes, parse_module, write_dotted
+
+from dprelease.files import system
 
 ROOT = Path(__file__).parents[3]
 SYSTEMS = ("windows", pytest.param("macos", marks=pytest.mark.thorough))
@@ -319,3 +323,24 @@ def test_texts_have_their_encoding() -> None:
 def test_a_rule_catches_what_it_is_for(rule: object, source: str) -> None:
     assert callable(rule)
     assert list(rule(ast.parse(source)))
+
+
+def test_an_interruption_ends_a_wait_where_a_library_has_calls_go_on() -> None:
+    """As after ``import polars``; one wait of the thread's whole time would not notice it."""
+    stopped, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: (stopped.wait(20), ended.set()))
+    thread.start()
+    later = threading.Timer(
+        0.1, signal.pthread_kill, (threading.main_thread().ident or 0, signal.SIGINT)
+    )
+    signal.siginterrupt(signal.SIGINT, False)
+    try:
+        later.start()
+        with pytest.raises(KeyboardInterrupt):
+            system.wait_for(thread)
+        assert not ended.is_set()
+    finally:
+        signal.siginterrupt(signal.SIGINT, True)
+        stopped.set()
+        later.join()
+        assert ended.wait(20)
