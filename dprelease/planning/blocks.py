@@ -104,11 +104,11 @@ def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
 def build_blocks(
     drafts: Sequence[Draft],
     *,
-    of_counts: bool = False,
+    counts_only: bool = False,
     pairs: bool = False,
     whole: bool = False,
 ) -> list[Block]:
-    """Gather the drafts that may be planned together for one budget; ``of_counts`` counts alone.
+    """Gather the drafts that may be planned together for one budget; ``counts_only`` counts alone.
 
     Tables over the same rows are one block. If a filter has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
@@ -117,7 +117,7 @@ def build_blocks(
     all of the same rows is one block, whatever its groups, and after it each part by itself.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
-    measured = [] if of_counts else list(filter(is_of_feature, drafts))
+    measured = [] if counts_only else list(filter(is_of_feature, drafts))
     # Float sums depend on the order of terms, so it must not depend on the order in the spec.
     counts.sort(key=_canonicalize)
     measured.sort(key=_canonicalize)

@@ -214,18 +214,18 @@ def _try_all_strategies(
 ) -> Solution:
     """Plan counts together, and then queries of all statistics if no figure errs more by it."""
     before = solution.compute_errors()
-    of_counts = _try_strategies(release, joined, solution, total, Scope.COUNTS)
+    counts = _try_strategies(release, joined, solution, total, Scope.COUNTS)
     joint = _try_strategies(release, joined, solution, total, Scope.TOGETHER)
-    if _weigh_errors(joint, before) < _weigh_errors(of_counts, before):
-        of_counts = joint
+    if _weigh_errors(joint, before) < _weigh_errors(counts, before):
+        counts = joint
     if not any(map(is_of_feature, unshared)):
-        return of_counts
-    together = _try_strategies(release, unshared, of_counts, total, Scope.ALL)
+        return counts
+    together = _try_strategies(release, unshared, counts, total, Scope.ALL)
     joint = _try_strategies(release, unshared, solution, total, Scope.ALL_TOGETHER)
     if joint is not solution and _weigh_errors(joint, before) < _weigh_errors(together, before):
         together = joint
-    if together is of_counts:
-        return of_counts
+    if together is counts:
+        return counts
     alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in together.alone}
     return replace(together, alone=alone)
 
@@ -246,7 +246,7 @@ def _try_strategies(
     # help, for the other kind.
     added_up = solution.method == BASIC
     kinds = [not added_up, added_up] if total.concentrates else [False]
-    if scope.jointly:  # pure losses first, as that of what is drawn together is
+    if scope.is_joint:  # pure losses first, as that of what is drawn together is
         kinds.sort()
     for concentrated in kinds:
         drafts = plan_together(
@@ -256,7 +256,7 @@ def _try_strategies(
             concentrated=concentrated,
             scope=scope,
             shares=None
-            if concentrated or added_up or not scope.jointly
+            if concentrated or added_up or not scope.is_joint
             else _compare_with_pure(release, solution, total),
         )
         if drafts is None:

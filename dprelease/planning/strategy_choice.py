@@ -67,12 +67,12 @@ class Scope(Enum):
     ALL_TOGETHER = "figures of features too, some of which are drawn together"
 
     @property
-    def of_counts(self) -> bool:
+    def is_of_counts(self) -> bool:
         """Return True if counts alone are planned together."""
         return self not in {Scope.ALL, Scope.ALL_TOGETHER}
 
     @property
-    def jointly(self) -> bool:
+    def is_joint(self) -> bool:
         """Return True if some noise is drawn together."""
         return self in {Scope.TOGETHER, Scope.ALL_TOGETHER}
 
@@ -98,7 +98,7 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
     squared = {
         read.query.name
         for draft in drafts
-        if not scope.of_counts
+        if not scope.is_of_counts
         and len(draft.reads) > 1
         and any(measure.kind is MeasureKind.SQUARES for measure in draft.released.measures)
         for read in draft.reads
@@ -106,14 +106,14 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
     apart = squared | (_find_fitted_shares(bases) if scope is Scope.ALL_TOGETHER else set())
     blocks = build_blocks(
         [draft for draft in bases if draft.name not in apart],
-        of_counts=scope.of_counts,
-        pairs=scope.jointly,
+        counts_only=scope.is_of_counts,
+        pairs=scope.is_joint,
         whole=scope is Scope.ALL_TOGETHER,
     )
-    if not blocks or (scope.jointly and not any(block.others for block in blocks)):
+    if not blocks or (scope.is_joint and not any(block.others for block in blocks)):
         return None
     # Each block is weighed against all figures, again and again.
-    if not scope.of_counts and len(blocks) * len(drafts) > MOST_COMPARED:
+    if not scope.is_of_counts and len(blocks) * len(drafts) > MOST_COMPARED:
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     today = {name: error * (shares or {}).get(name, 1.0) for name, error in today.items()}
@@ -138,7 +138,7 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
             rest = [draft for draft in bases if draft.name not in inside]
             outcomes = [
                 search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
-                for jointly in ((False, True) if scope.jointly else (False,))
+                for jointly in ((False, True) if scope.is_joint else (False,))
                 for candidate in iter_candidates(tried, concentrated=concentrated, jointly=jointly)
             ]
             options = [outcome for outcome in outcomes if not isinstance(outcome, str)]
@@ -152,7 +152,7 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
                 break
             # What errs more in every way, with all that is made of its column, is left out.
             tried = tried.drop_others([name for name in outcomes if isinstance(name, str)])
-    return best if has_joint or not scope.jointly else None
+    return best if has_joint or not scope.is_joint else None
 
 
 def _find_fitted_shares(drafts: Sequence[Draft]) -> set[str]:
@@ -232,7 +232,7 @@ class _Search(Struct, frozen=True):
             worst = max(factors, key=lambda name: factors[name] * ratios[name])
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
-                if self.scope.of_counts:
+                if self.scope.is_of_counts:
                     return worst
                 # What is left out of the block errs more, and takes from all of it.
                 largest = max(ratios.values())

@@ -87,7 +87,7 @@ def iter_blocks(
         rest = b""
         skipping = False  # inside an over-long line
         if beginning.returns:
-            chunks = _feed_lines(chunks, must_end and split.end is None)
+            chunks = _end_lines_alike(chunks, must_end and split.end is None)
         for chunk in chunks:
             data = rest + chunk
             overlong = 0
@@ -134,7 +134,7 @@ def _iter_chunks(
         yield chunk
 
 
-def _feed_lines(chunks: Iterable[bytes], must_end: bool) -> Iterator[bytes]:
+def _end_lines_alike(chunks: Iterable[bytes], must_end: bool) -> Iterator[bytes]:
     """Write a line feed for each carriage return that ends a line alone.
 
     Raises Failure if the last one does not, and ``must_end`` so.

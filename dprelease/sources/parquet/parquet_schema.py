@@ -67,7 +67,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     structure: _Structure | None = None
     for path in paths:
         before, footer = footer, _read_footer(path, source.pattern)
-        if structure is None or before is None or not footer.has_structure_of(before):
+        if structure is None or before is None or not footer.is_structured_like(before):
             check_apart(partitions, footer.schema_arrow.names, source.pattern)
             structure = _lay_out_structure(footer, columns, source.pattern)
         plain = plain and structure.plain
@@ -121,7 +121,7 @@ class Footer(NamedTuple):
     schema: Any
     schema_arrow: Any
 
-    def has_structure_of(self, other: Footer) -> bool:
+    def is_structured_like(self, other: Footer) -> bool:
         """Tell if the files have the same columns, of the same types."""
         return bool(
             self.schema.equals(other.schema)
