@@ -7,8 +7,9 @@ it has several, it is attained. What the planner states by closed forms is no le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 from operator import le
 
@@ -541,13 +542,18 @@ def feature_step(
     )
 
 
-def feature_changes(
+Values = tuple[int | None, ...]
+Unit = Sequence[tuple[int, Values]]
+
+
+def unit_changes(
     numbers: Sequence[tuple[int, int, bool]],
     cells: int,
     limits: tuple[int, int, int] | None,
     replaced: bool,
+    release: Callable[[Unit], Change],
 ) -> set[Change]:
-    """Every difference between neighbouring tables, from the definition of features."""
+    """Every difference between what is released of neighbouring tables, unit by unit."""
     domains = [
         [*range(lower, upper + 1), *([None] if missing else [])]
         for lower, upper, missing in numbers
@@ -555,17 +561,6 @@ def feature_changes(
     rows = list(product(range(cells), product(*domains)))
     most, groups, per_cell = limits or (1, 1, 1)
     least = 1 if limits is None and replaced else 0
-
-    def release(unit: Sequence[tuple[int, tuple[int | None, ...]]]) -> Change:
-        integers = []
-        for at, (lower, upper, missing) in enumerate(numbers):
-            for cell in range(cells):
-                own = [row[at] for place, row in unit if place == cell]
-                integers.append(sum(2 * k - lower - upper for k in own if k is not None))
-                if missing:
-                    integers.append(sum(upper - lower for k in own if k is None))
-        return tuple(integers)
-
     tables = set()
     for size in range(least, most + 1):
         for unit in combinations_with_replacement(rows, size):
@@ -576,6 +571,27 @@ def feature_changes(
     return {
         tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
     }
+
+
+def feature_changes(
+    numbers: Sequence[tuple[int, int, bool]],
+    cells: int,
+    limits: tuple[int, int, int] | None,
+    replaced: bool,
+) -> set[Change]:
+    """Every difference between neighbouring tables, from the definition of features."""
+
+    def release(unit: Unit) -> Change:
+        integers = []
+        for at, (lower, upper, missing) in enumerate(numbers):
+            for cell in range(cells):
+                own = [row[at] for place, row in unit if place == cell]
+                integers.append(sum(2 * k - lower - upper for k in own if k is not None))
+                if missing:
+                    integers.append(sum(upper - lower for k in own if k is None))
+        return tuple(integers)
+
+    return unit_changes(numbers, cells, limits, replaced, release)
 
 
 @for_each("replaced", [False, True])
@@ -612,43 +628,28 @@ def feature_cubes(
     replaced: bool,
 ) -> set[Change]:
     """Every difference between neighbouring tables, from the measures and factors of a step."""
-    domains = [
-        [*range(lower, upper + 1), *([None] if missing else [])]
-        for lower, upper, missing in numbers
-    ]
-    rows = list(product(range(made.query.cells), product(*domains)))
-    most, groups, per_cell = limits or (1, 1, 1)
-    least = 1 if limits is None and replaced else 0
 
-    def measure(part: Measure, values: Sequence[int | None]) -> int:
+    def measure(part: Measure, values: Values) -> int:
         if part.quantity is None:
             return 1
         value = values[int(part.quantity.column[1:])]
         return int(value is not None) if part.kind is MeasureKind.VALUES else value or 0
 
-    added = {
-        row: [
-            sum(f * measure(part, row[1]) for f, part in zip(factors, made.measures, strict=True))
+    @cache
+    def add(values: Values) -> list[int]:
+        return [
+            sum(f * measure(part, values) for f, part in zip(factors, made.measures, strict=True))
             for factors in made.transform
         ]
-        for row in rows
-    }
-    tables = set()
-    for size in range(least, most + 1):
-        for unit in combinations_with_replacement(rows, size):
-            inside = Counter(cell for cell, _ in unit)
-            if len(inside) <= groups and max(inside.values(), default=0) <= per_cell:
-                tables.add(
-                    tuple(
-                        sum(added[row][at] for row in unit if row[0] == cell)
-                        for at in range(len(made.transform))
-                        for cell in range(made.query.cells)
-                    )
-                )
-    others = tables if replaced else {(0,) * (len(made.transform) * made.query.cells)}
-    return {
-        tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
-    }
+
+    def release(unit: Unit) -> Change:
+        return tuple(
+            sum(add(values)[at] for place, values in unit if place == cell)
+            for at in range(len(made.transform))
+            for cell in range(made.query.cells)
+        )
+
+    return unit_changes(numbers, made.query.cells, limits, replaced, release)
 
 
 @for_each("replaced", [False, True])
