@@ -117,7 +117,7 @@ def write_value(value: Fraction, unit: Fraction) -> str:
 
 def iter_html_rows(html: str, name: str) -> Iterator[str]:
     """The texts of the rows of a table."""
-    start = html.index(f'id="{name}"')
+    start = html.index(f'aria-labelledby="{name}"')
     body = html[html.index("<tbody", start) : html.index("</tbody>", start)]
     for row in re.findall(r"<tr\b.*?</tr>", body, re.DOTALL):
         cells = re.findall(r"<t[dh]\b.*?</t[dh]>", row, re.DOTALL)
@@ -126,9 +126,9 @@ def iter_html_rows(html: str, name: str) -> Iterator[str]:
 
 def iter_markdown_rows(markdown: str, file: str) -> Iterator[str]:
     text = re.sub(r"\\(.)", r"\1", markdown)
-    caption = re.search(rf"^#### .* of {re.escape(file)}$", text, re.MULTILINE)
-    assert caption is not None, file
-    lines = text[caption.end() :].lstrip("\n").split("\n\n")[0].splitlines()
+    heading = re.search(rf"^### .*\]\({re.escape(file)}\)\)$", text, re.MULTILINE)
+    assert heading is not None, file
+    lines = text[text.index("\n| ", heading.end()) + 1 :].split("\n\n")[0].splitlines()
     for line in lines[2:]:
         yield plain(line.replace("|", " "))
 

@@ -16,7 +16,7 @@ from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFact
 from dprelease.reports.renderers.dcat import build_dataset, write_citation
 from dprelease.reports.sections.budget_section import build_budget_section
 from dprelease.reports.sections.data_section import build_data_section
-from dprelease.reports.sections.document import Details, Document, Group, Link, Part, Section
+from dprelease.reports.sections.document import Document, Group, Link, Paragraph, Part, Section
 from dprelease.reports.sections.figures_section import build_figures_section, iter_totals
 from dprelease.reports.sections.guarantee_section import (
     build_guarantee_section,
@@ -70,7 +70,6 @@ def build_report_document(facts: ReportFacts, tables: Mapping[str, OutputTable])
                 say("title.rehearsed_at") if facts.rehearsal else say("title.released_at"),
                 released_at,
             ),
-            *(() if facts.rehearsal else ((say("title.cite_as"), write_citation(facts)),)),
         ),
         tuple(_link_sections(_iter_sections(facts, tables))),
         say(ORIGIN),
@@ -127,7 +126,7 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
         yield figures._replace(parts=tuple(_leave_out(figures.parts, chart)))
         yield from filter(None, [build_quotable_section(quotations, level)])
         yield from filter(None, [build_use_section(facts, published, level)])
-        yield build_reading_section(facts)
+        yield _cite(build_reading_section(facts), facts)
     else:
         yield build_overview_section(facts, (), (), None, changes)
     yield from _iter_record_sections(facts, level)
@@ -135,14 +134,24 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
     yield build_meaning_section(facts)
     yield build_hazards_section(facts)
     yield build_review_section(facts)
-    yield build_errata_section(facts)
+    errata = build_errata_section(facts)
+    yield errata if facts.queries else _cite(errata, facts)
     annex = [
         *((build_noise_section(facts, level, released=True),) if facts.queries else ()),
         build_budget_section(facts, facts.ledger),
         build_data_section(facts),
         build_provenance_section(facts),
     ]
-    yield from map(_fold_section, annex)
+    # few look at it, and then for one thing
+    yield from (section._replace(folded=True) for section in annex)
+
+
+def _cite(section: Section, facts: ReportFacts) -> Section:
+    """Add how to cite the release to a section; nobody cites a rehearsal."""
+    if facts.rehearsal:
+        return section
+    cited = say("words.labelled", label=say("title.cite_as"), text=write_citation(facts))
+    return section._replace(parts=(*section.parts, Paragraph(cited)))
 
 
 def _link_sections(sections: Iterable[Section]) -> Iterator[Section]:
@@ -162,11 +171,6 @@ def _link_sections(sections: Iterable[Section]) -> Iterator[Section]:
         link = links.get(section.name, "")
         yield section._replace(short="" if not link or link in used else say(link))
         used.add(link)
-
-
-def _fold_section(section: Section) -> Section:
-    """Fold a section of the annex up: few look at it, and then for one thing."""
-    return section._replace(parts=(Details(say("annex.unfold"), section.parts),))
 
 
 def _choose_chart(figures: Section, quotations: Sequence[Quotation]) -> Chart | None:
@@ -205,7 +209,6 @@ def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
     address, licence = find_contact_address(basic.contact or ""), basic.licence
     for label, value in (
-        (say("title.release"), basic.name),
         (say("title.curator"), basic.data_curator),
         (
             say("title.contact"),
@@ -216,6 +219,7 @@ def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
         (say("title.sector"), basic.sector),
         (say("title.approved_by"), _describe_approval(facts)),
         (say("title.licence"), licence and Link(licence, find_licence_address(licence))),
+        (say("title.release"), basic.name),
     ):
         if value:
             yield label, value

@@ -61,7 +61,7 @@ FIRST, FIRST_DARK = (
     Picture(
         name, "clinic_visits", _section("guarantee"), MARK, (1120, 540), dark=dark,
         beside=(
-            ('<table class="w22">\n<caption id="table-2">', "</div>"),
+            ('<table class="w22" aria-labelledby="table-2">', "</div>"),
             ('<figure class="chart" id="chart-2-1">', '<p class="small">'),
         ),
     )

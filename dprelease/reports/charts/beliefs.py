@@ -11,7 +11,7 @@ from textwrap import wrap
 from dprelease.language import say
 from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, build_chart, fix
 from dprelease.reports.model.report_model import Beliefs
-from dprelease.reports.text.shown_numbers import write_belief, write_headline, write_percent
+from dprelease.reports.text.shown_numbers import write_headline, write_percent
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
@@ -51,28 +51,9 @@ def draw_band_chart(tables: Sequence[Beliefs]) -> Chart:
         for line in lines:
             drawing.write_text(x_start + 18, y, line)
             y += 15
-    sentences = [say("charts.beliefs.description")]
-    for table in tables:
-        even = table.get_row(0.5)
-        least, greatest = map(write_belief, (even.posterior_low, even.posterior_high))
-        sentences.append(
-            say("charts.beliefs.from_half", about=table.about, least=least, greatest=greatest)
-        )
-    description = " ".join(sentences)
-    rows = [
-        (table.about, *map(write_belief, (row.prior, row.posterior_low, row.posterior_high)))
-        for table in tables
-        for row in table.rows
-    ]
-    head = (
-        say("charts.beliefs.columns.about"),
-        say("charts.beliefs.columns.before"),
-        say("charts.beliefs.columns.least"),
-        say("charts.beliefs.columns.greatest"),
-    )
-    return build_chart(
-        (("", drawing),), "chart-beliefs", say("charts.beliefs.title"), description, head, rows
-    )
+    description = say("charts.beliefs.description")
+    # a table beside it has its numbers
+    return build_chart((("", drawing),), "chart-beliefs", say("charts.beliefs.title"), description)
 
 
 def list_greatest(epsilon: float) -> list[tuple[float, float]]:
@@ -147,30 +128,30 @@ def draw_people_chart(table: Beliefs, number: int) -> Chart:
         least=marked[1],
         greatest=marked[2],
     )
-    rows = [(label, str(count)) for count, label in zip(marked, labels, strict=True)]
-    title, head = (
-        say("charts.people.title", about=table.about),
-        (say("charts.people.columns.belief"), say("charts.people.columns.in_hundred")),
-    )
-    return build_chart((("", drawing),), f"chart-people-{number}", title, description, head, rows)
+    title = say("charts.people.title", about=table.about)
+    return build_chart((("", drawing),), f"chart-people-{number}", title, description)
 
 
 def draw_hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:
-    """Draw a hundred people, row by row; the first ``marked`` stand out, by size too."""
+    """Draw a hundred people, row by row; the first ``marked`` stand out, by size too.
+
+    A row is one line, which its style breaks into dots: heads, with shoulders below, or points.
+    """
     x, y = corner
-    for style, places in (("p-on", range(marked)), ("p-off", range(marked, 100))):
-        outlines = [
-            _draw_person(x + SIDE * (place % 10), y + SIDE * (place // 10), style == "p-on")
-            for place in places
-        ]
-        if outlines:
-            drawing.draw_shape("".join(outlines), style)
+    heads, shoulders, points = list[str](), list[str](), list[str]()
+    for row in range(10):
+        told = min(max(marked - 10 * row, 0), 10)
+        middle = x + SIDE / 2
+        if told:
+            heads.append(_draw_row(middle, y + SIDE * row + 2.8, told))
+            shoulders.append(_draw_row(middle - 1.7, y + SIDE * row + 7.6, told, 3.4))
+        if told < 10:
+            points.append(_draw_row(middle + SIDE * told, y + SIDE * row + 5, 10 - told))
+    for style, lines in (("p-on", heads), ("p-body", shoulders), ("p-off", points)):
+        if lines:
+            drawing.draw_shape("".join(lines), style)
 
 
-def _draw_person(x: float, y: float, marked: bool) -> str:
-    """Draw a head and shoulders, or a dot of the same place."""
-    cx, cy = fix(x + SIDE / 2), y + 2.8
-    if not marked:
-        return f"M{cx} {fix(cy + 2.2)}m-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0z"
-    head = f"M{cx} {fix(cy)}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z"
-    return f"{head}M{fix(x + SIDE / 2 - 3.6)} {fix(y + 9.6)}v-1.4a3.6 2.8 0 0 1 7.2 0v1.4z"
+def _draw_row(x: float, y: float, number: int, width: float = 0.1) -> str:
+    """Draw a line from the first of so many marks through the last one."""
+    return f"M{fix(x)} {fix(y)}h{fix(SIDE * (number - 1) + width)}"

@@ -273,7 +273,7 @@ def _draw_panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
     scale: Scale,
 ) -> Drawing:
     if kind != "line":
-        return draw_estimates_across(rows, scale)
+        return draw_estimates_across(rows, scale, is_panel=len(form.parts) > 1)
     key = form.keys[-1]
     outside = orders[key.name]
     outlying = [str(key.values[row]) in outside or key.values[row] is None for row in part]

@@ -41,17 +41,23 @@ class Estimate(NamedTuple):
         return self.interval or (self.value,)
 
 
-LETTERS = 20  # of a label beside a row
+LETTERS, LETTER = 20, 6.2  # of a label beside a row, and the width of one
+ACROSS = 212.0  # the width beside the labels
 ROW = 18.0
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
-def draw_estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "") -> Drawing:
+def draw_estimates_across(
+    estimates: Sequence[Estimate], scale: Scale, form: str = "", *, is_panel: bool = False
+) -> Drawing:
     """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
-    x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
+    labels = [cut(estimate.label, LETTERS) for estimate in estimates]
+    x_start, top = 14 + LETTER * max(map(count_letters, labels), default=0), 4.0
+    # Short labels leave the room to what is drawn; many small pictures are smaller instead.
+    x_end = (x_start + ACROSS if is_panel else WIDTH) - 20.0
     across = scale._replace(start=x_start, end=x_end)
     bottom = top + ROW * len(estimates)
-    drawing = Drawing(bottom + 20)
+    drawing = Drawing(bottom + 20, x_end + 20)
     for tick, label in across.ticks:
         x, style = across.place(tick), "zero" if tick == 0 else "grid"
         drawing.draw_line((x, top), (x, bottom + 3), style)
@@ -60,7 +66,7 @@ def draw_estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str
         )
     for place, estimate in enumerate(estimates):
         y = top + ROW * (place + 0.5)
-        drawing.write_text(0, y + 4, cut(estimate.label, LETTERS))
+        drawing.write_text(0, y + 4, labels[place])
         if not estimate.list_ends():
             drawing.write_text(x_start + 4, y + 4, say("words.empty"))
         elif estimate.value is None:

@@ -1,8 +1,8 @@
 """Charts as SVG: shapes, scales and the axes that several charts have; equal calls, equal bytes.
 
 Colours are classes, so that the page decides them, for light, dark and paper. A drawing is 360
-units wide: on a phone a unit is about a pixel, and a text of 11 units can be read. A picture may
-have several drawings, which stand side by side where there is room.
+units wide or less: on a phone a unit is about a pixel, and a text of 11 units can be read. A
+picture may have several drawings, which stand side by side where there is room.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unicodedata import category, east_asian_width
 
 from dprelease.reports.text.shown_numbers import format_number
 
-WIDTH = 360
+WIDTH, NARROW = 360, 270
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _DIRECTED = re.compile(
     "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"
@@ -32,6 +32,8 @@ class VegaLite(NamedTuple):
 
 class Chart(NamedTuple):
     """A picture with its text alternative: a title, a sentence, and a table of its numbers.
+
+    There are none in it where the sentence or a table beside it says them.
 
     ``note`` is shown in place of the description. ``vega`` is the same chart in Vega-Lite.
     """
@@ -88,9 +90,9 @@ class Scale(NamedTuple):
 class Drawing:
     """Shapes in the order of drawing."""
 
-    def __init__(self, height: float) -> None:
-        """Begin an empty picture of a height in units."""
-        self.height = height
+    def __init__(self, height: float, width: float = WIDTH) -> None:
+        """Begin an empty picture of a size in units."""
+        self.height, self.width = height, width
         self.parts: list[str] = []
 
     def draw_line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
@@ -144,7 +146,9 @@ class Drawing:
 
     def close(self) -> str:
         """Close the picture; what it shows is said by the text around it."""
-        return f'<svg viewBox="0 0 {WIDTH} {fix(self.height)}">{"".join(self.parts)}</svg>'
+        return (
+            f'<svg viewBox="0 0 {fix(self.width)} {fix(self.height)}">{"".join(self.parts)}</svg>'
+        )
 
 
 def build_chart(  # noqa: PLR0913, PLR0917 - all that a chart is
@@ -152,8 +156,8 @@ def build_chart(  # noqa: PLR0913, PLR0917 - all that a chart is
     name: str,
     title: str,
     description: str,
-    head: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
+    head: tuple[str, ...] = (),
+    rows: Sequence[tuple[str, ...]] = (),
     note: str = "",
     vega: VegaLite | None = None,
 ) -> Chart:
@@ -167,6 +171,8 @@ def build_chart(  # noqa: PLR0913, PLR0917 - all that a chart is
         for panel, drawing in panels
     )
     style = "panels" if len(panels) > 1 else "panel"
+    if len(panels) > 1 and all(drawing.width <= NARROW for _, drawing in panels):
+        style += " narrow"
     svg = f'<div class="{style}" {role}>{body}</div>'
     return Chart(name, title, description, svg, head, tuple(rows), note, vega)
 

@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from dprelease.reports.model.report_model import PlanFacts
 
 LOOKS = Path(__file__).parent
-WIDTHS = {25: 22, 34: 30, 44: 44, 61: 61, 76: 76}
+WIDTHS = {25: 22, 34: 30, 44: 44, 61: 61, 80: 73}
 """By the room that a table needs, in rem: the width below which its rows become cards.
 
 Small type lets some fit that need more than there is.
 """
 SMALL, LETTER, GAP = 15.0, 0.53, 0.9  # fits everywhere; width of a letter, and between columns
-PAGE, BROAD = 61, 76
+PAGE, BROAD = 73, 80  # the width of all that stands on a page, and what fits there in small type
+PAPER = 52
 WORD = 16
 
 _CODE = re.compile(r"`([^`]*)`")
@@ -144,7 +145,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         build_tag(
             "main",
             Html("\n\n"),
-            *_render_sections(document),
+            *(Html(f"{_render_section(section)}\n\n") for section in document.sections),
             id="main",
             class_="wide",
             tabindex="-1",
@@ -177,15 +178,11 @@ def _render_wide(parts: Iterable[Html]) -> Html:
 
 
 def _render_header(document: Document) -> list[Html]:
-    return [build_tag("p", document.kind, class_="kind"), build_tag("h1", document.title)]
-
-
-def _render_sections(document: Document) -> Iterator[Html]:
-    """Render the sections; behind the first, which is what people look for, what the page is."""
-    for place, section in enumerate(document.sections):
-        yield Html(f"{_render_section(section)}\n\n")
-        if place == 0:
-            yield Html(f"{_render_definitions(document.basics, 'facts')}\n\n")
+    return [
+        build_tag("p", document.kind, class_="kind"),
+        build_tag("h1", document.title),
+        _render_definitions(document.basics, "facts"),
+    ]
 
 
 def _render_contents(document: Document) -> Html:
@@ -198,14 +195,9 @@ def _render_contents(document: Document) -> Html:
 
 def _render_section(section: Section) -> Html:
     title = build_tag("h2", section.title, id=section.name)
-    return build_tag(
-        "section",
-        NEW_LINE,
-        title,
-        NEW_LINE,
-        _render_parts(section.parts),
-        aria_labelledby=section.name,
-    )
+    parts = _render_parts(section.parts)
+    inside = [_render_folded(title, parts)] if section.folded else [title, NEW_LINE, parts]
+    return build_tag("section", NEW_LINE, *inside, aria_labelledby=section.name)
 
 
 def prepare() -> None:
@@ -222,7 +214,7 @@ def _render_css(records: bool) -> Html:
     on_paper = cards.partition("@container (min")[0].replace(
         "@container (max-width: WIDTHrem)", "@media print"
     )
-    wide = [on_paper.replace("WIDTH", str(width)) for width in (PAGE, BROAD)]
+    wide = [on_paper.replace("WIDTH", str(width)) for width in WIDTHS.values() if width > PAPER]
     looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
     if records:
         looks += f"\n{_look('records.css')}"
@@ -270,10 +262,12 @@ def _render_parts(parts: Iterable[Part]) -> Html:
 def _render_part(part: Part) -> Html:  # noqa: PLR0911 - one for each kind
     match part:
         case Heading():
-            return build_tag("h3", part.text)
+            link = _join((" ", part.link)) if part.link else NONE
+            return build_tag("h3", part.text, link, id=part.name)
         case Paragraph():
             style = "small" if part.style == "looks" else part.style
-            return build_tag("p", part.text, class_=style)
+            link = _join((part.link, ": ")) if part.link else NONE
+            return build_tag("p", link, part.text, class_=style)
         case Bullets():
             return _list(_render_code(line) if part.code else _escape(line) for line in part.lines)
         case Tiles():
@@ -335,7 +329,7 @@ def _render_label(label: FactsLabel) -> Html:
 
 
 def _render_meter(meter: Meter) -> Html:
-    """Draw the shares of a cap; the sentence beside it says them."""
+    """Draw the shares of a cap; what stands beside it says them."""
     before, now = (round(100 * share, 1) for share in (meter.before, meter.now))
     return Html(
         '<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" class="meter">'
@@ -346,14 +340,11 @@ def _render_meter(meter: Meter) -> Html:
 
 
 def _render_tile(tile: Tile) -> Html:
-    link = NONE
-    if tile.link is not None:
-        text, section = tile.link
-        link = _join((" ", build_tag("a", text, href=f"#{section}")))
+    meter = _render_meter(tile.meter) if tile.meter else NONE
     figure: list[Cell] = [build_tag("b", tile.figure), " "]
     if tile.noise:
         figure = [build_tag("b", tile.figure, " ", build_tag("i", tile.noise)), " "]
-    return _join((*figure, build_tag("span", tile.label, link)))
+    return _join((*figure, build_tag("span", tile.label), meter))
 
 
 def _chart(chart: Chart) -> Html:
@@ -384,25 +375,29 @@ def _render_fitted_table(  # noqa: PLR0913, PLR0917 - a table, and how much room
     rows: Iterable[Html],
     need: float,
     style: str = "",
+    is_titled: bool = False,
 ) -> Html:
-    """Render a table that is never cut: without room its rows are cards, or it scrolls."""
+    """Render a table that is never cut: without room its rows are cards, or it scrolls.
+
+    Of one that is titled a heading has the name.
+    """
     # There is a stop for the keyboard only while something scrolls.
     inside = [
-        build_tag("caption", caption, id=name),
+        *([build_tag("caption", caption, id="" if is_titled else name)] if caption else []),
         build_tag("thead", build_tag("tr", NEW_LINE, *head, NEW_LINE)),
         build_tag("tbody", NEW_LINE, _join_lines(rows)),
     ]
     width = next((width for largest, width in WIDTHS.items() if largest >= need), None)
     cards = f"w{width or PAGE}" if need > SMALL and not style else style
-    table = build_tag("table", NEW_LINE, _join_lines(inside), class_=cards)
+    named = name if is_titled else ""
+    table = build_tag("table", NEW_LINE, _join_lines(inside), class_=cards, aria_labelledby=named)
     scrolls = need > BROAD if not style else need > SMALL
     if scrolls:
         room_for = f"scroll s{width or 'all'}" if style else f"scroll below{PAGE}"
         table = build_tag(
             "div", table, class_=room_for, role="group", aria_labelledby=name, tabindex="0"
         )
-    out = " out" if need > PAGE else ""
-    return build_tag("div", NEW_LINE, table, NEW_LINE, class_=f"fit{out}")
+    return build_tag("div", NEW_LINE, table, NEW_LINE, class_="fit")
 
 
 def _need(columns: Iterable[Iterable[str]]) -> float:
@@ -422,7 +417,7 @@ def _render_table(table: Table) -> Html:
         [
             word
             for text in (title, *(_render_plain(row[at]) for row in table.rows))
-            for word in _iter_words(text)
+            for word in (text.split() if at in table.numbers else _iter_words(text))
         ]
         for at, title in enumerate(table.head)
     )
@@ -513,7 +508,8 @@ def _render_figures(table: FigureTable) -> Html:
                 yield build_tag("td", flag, class_="f")
 
     rows = (build_tag("tr", *render_cells(row)) for row in table.rows)
-    return _render_fitted_table(table.name, table.caption, render_head(), rows, need)
+    head = render_head()
+    return _render_fitted_table(table.name, table.caption, head, rows, need, is_titled=True)
 
 
 def _split_pale(figure: str, pale: int) -> list[Cell]:

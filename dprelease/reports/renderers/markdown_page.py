@@ -73,13 +73,10 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
     for part in parts:
         match part:
             case Heading():
-                yield f"### {render_cell(part.text)}"
+                yield f"### {render_cell(part.text)}{_render_link(' ({})', part.link)}"
             case Paragraph() if part.style != "looks":
-                yield (
-                    f"**{render_cell(part.text)}**"
-                    if part.style == "lead"
-                    else render_cell(part.text)
-                )
+                text = f"{_render_link('{}: ', part.link)}{render_cell(part.text)}"
+                yield f"**{text}**" if part.style == "lead" else text
             case Bullets():
                 yield "\n".join(
                     f"- {line if part.code else render_cell(line)}" for line in part.lines
@@ -90,7 +87,7 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
                 yield f"#### {render_cell(part.caption)}"
                 yield _render_grid(part.head, part.rows)
             case FigureTable():
-                yield f"#### {render_cell(part.caption)}"
+                yield from (f"#### {render_cell(part.caption)}" for _ in part.caption[:1])
                 rows = (tuple(map(_render_figure, row)) for row in part.rows)
                 yield _render_grid([column.name for column in part.head], rows)
             case Definitions():
@@ -121,10 +118,14 @@ def _render_label_row(row: tuple[str, str] | Heading | Paragraph | Meter) -> str
     return f"- {say('words.labelled', label=name, text=value)}"
 
 
+def _render_link(form: str, link: Link | None) -> str:
+    """Write a link in a form, "" for none."""
+    return "" if link is None else form.format(render_cell(link))
+
+
 def _render_tile(tile: Tile) -> str:
-    link = "" if tile.link is None else f" {render_cell(tile.link[0])}"
     noise = f" {render_cell(tile.noise)}" if tile.noise else ""
-    return f"- **{render_cell(tile.figure)}**{noise} {render_cell(tile.label)}{link}"
+    return f"- **{render_cell(tile.figure)}**{noise} {render_cell(tile.label)}"
 
 
 def _render_figure(figure: Figure) -> str:

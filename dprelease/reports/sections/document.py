@@ -12,22 +12,6 @@ from typing import NamedTuple
 from dprelease.reports.charts.svg import Chart, HeatTable
 
 
-class Heading(NamedTuple):
-    """A heading inside a section."""
-
-    text: str
-
-
-class Paragraph(NamedTuple):
-    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside.
-
-    "looks" explains the looks of a page, and stands on pages alone.
-    """
-
-    text: str
-    style: str = ""
-
-
 class Bullets(NamedTuple):
     """A list of sentences."""
 
@@ -35,16 +19,24 @@ class Bullets(NamedTuple):
     code: bool = False
 
 
+class Meter(NamedTuple):
+    """How much of a cap is used, as shares of it: before, and by this release; said in ``text``."""
+
+    before: float
+    now: float
+    text: str
+
+
 class Tile(NamedTuple):
     """A figure that is seen first, with its noise if it has any.
 
-    A link ends the label: its text, and the name of a section.
+    ``meter`` draws it as a part of a whole.
     """
 
     figure: str | int | float
     label: str
-    link: tuple[str, str] | None = None
     noise: str = ""
+    meter: Meter | None = None
 
 
 class Tiles(NamedTuple):
@@ -71,6 +63,26 @@ class Link(NamedTuple):
 
 
 Cell = str | int | float | Status | Link | None
+
+
+class Paragraph(NamedTuple):
+    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside.
+
+    "looks" explains the looks of a page, and stands on pages alone. A link comes before the text,
+    which is said of it.
+    """
+
+    text: str
+    style: str = ""
+    link: Link | None = None
+
+
+class Heading(NamedTuple):
+    """A heading inside a section, with what it leads to; ``name`` is that of its table."""
+
+    text: str
+    link: Link | None = None
+    name: str = ""
 
 
 class Table(NamedTuple):
@@ -107,7 +119,10 @@ class Figure(NamedTuple):
 
 
 class FigureTable(NamedTuple):
-    """The beginning of a published table: ``keys`` columns of names, then figures."""
+    """The beginning of a published table: ``keys`` columns of names, then figures.
+
+    The heading before it has its name; a caption says what more there is, "" where it is whole.
+    """
 
     name: str
     caption: str
@@ -120,14 +135,6 @@ class Definitions(NamedTuple):
     """Labels, and what is said of each."""
 
     rows: tuple[tuple[str, str | int | float], ...]
-
-
-class Meter(NamedTuple):
-    """How much of a cap is used, as shares of it: before, and by this release; said in ``text``."""
-
-    before: float
-    now: float
-    text: str
 
 
 class FactsLabel(NamedTuple):
@@ -152,9 +159,8 @@ class Details(NamedTuple):
 class Group(NamedTuple):
     """Parts that belong together, and how they are laid out where there is room.
 
-    "overview" a broad and a narrow one, "pair" side by side, "stack" one below the other,
-    "charts" over the whole width, "told" a table of estimates and its chart; "" no other way than
-    alone.
+    "overview" a broad and a narrow one, "pair" side by side, "charts" over the whole width,
+    "told" a table of estimates and its chart; "" no other way than alone.
     """
 
     layout: str
@@ -178,12 +184,16 @@ Part = (
 
 
 class Section(NamedTuple):
-    """A section; ``short`` is its title in a table of contents, "" where it is not listed there."""
+    """A section; ``short`` is its title in a table of contents, "" where it is not listed there.
+
+    One that is folded shows its title alone until a reader opens it.
+    """
 
     name: str
     title: str
     short: str
     parts: tuple[Part, ...]
+    folded: bool = False
 
 
 class Document(NamedTuple):

@@ -53,6 +53,8 @@ from dprelease.reports.text.shown_names import get_column_title, title_with_unit
 ROWS_SHOWN = 24
 ROWS_BESIDE_CHARTS = 8
 """A table of more rows is folded up where charts show its figures."""
+COLUMNS_BESIDE_CHARTS = 4
+MOST_NAMED = 3
 MOST_CHARTS = 24
 _PACKAGE = "datapackage.json"
 _NUMBERS = frozenset({"integer", "number"})
@@ -103,7 +105,11 @@ def build_figures_section(
         figure_table = _build_figure_table(file, table, number)
         has_pale = has_pale or any(cell.pale for row in figure_table.rows for cell in row)
         parts += [
-            Heading(_write_table_title(table) if table.title == title else table.title),
+            Heading(
+                _write_table_title(table) if table.title == title else table.title,
+                Link(file, quote(file)),
+                f"table-{number}",
+            ),
             *_lay_out(figure_table, file, table, charts, clipped),
         ]
         if form is None and table.rows > 1 and figures:
@@ -119,10 +125,7 @@ def build_figures_section(
         text = say_count(undrawn, "figures.more_without_chart")
         parts.append(Paragraph(text, "small"))
     parts += _iter_worse(tables)
-    files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
-    described = (Link(_PACKAGE, _PACKAGE), say("figures.files.metadata"))
-    head = (say("words.file"), say("figures.files.what"))
-    parts.append(Table("files", say("figures.files.title"), head, (*files, described)))
+    parts.append(Paragraph(say("figures.files.metadata"), "small", Link(_PACKAGE, _PACKAGE)))
     return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))
 
 
@@ -180,7 +183,6 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
     ordered = [group for group in ordered if group[1][0]]
     if not ordered:
         return
-    yield Heading(say("figures.weak.title"))
     rows = tuple(
         (
             *group,
@@ -196,7 +198,10 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         say("figures.weak.low_or_hidden"),
         say("words.share"),
     )
-    yield Table("worse", caption, head, rows)
+    worst = [(group[1], share) for *group, share, _ in rows[:MOST_NAMED]]
+    named = "; ".join(say("words.labelled", label=name, text=share) for name, share in worst)
+    title = say("words.labelled", label=say("figures.weak.title"), text=named)
+    yield Details(title, (Table("worse", caption, head, rows),))
 
 
 def _lay_out(
@@ -219,14 +224,16 @@ def _lay_out(
         names = [c.figure for c in flagged if (c.figure in clipped) is scales]
         if names:
             notes.append(Paragraph(say(words, names=join_few_names(names)), "small"))
-    if table.rows > ROWS_SHOWN:
-        note = say_count(table.rows - ROWS_SHOWN, "figures.more_rows", file=file)
-        notes.append(Paragraph(note, "small"))
     # Charts show what a long table holds; its rows are behind them.
     folded = bool(charts) and table.rows > ROWS_BESIDE_CHARTS
-    if not folded:
-        yield Group("", (figure_table, *notes))
     narrow_charts = tuple(chart for chart in charts if _is_narrow(chart))
+    if not folded:
+        rows = Group("", (figure_table, *notes))
+        if len(figure_table.head) <= COLUMNS_BESIDE_CHARTS:
+            yield Group("pair", (rows, *narrow_charts))
+            narrow_charts = ()
+        else:
+            yield rows
     if narrow_charts:
         yield Group("charts", narrow_charts)
     yield from (chart for chart in charts if not _is_narrow(chart))
@@ -299,7 +306,7 @@ def _build_figure_table(file: str, table: OutputTable, number: int) -> FigureTab
     beside = place_columns([(column.name, column.query) for column in columns])
     # The bin beside an edge says it in words.
     main = [place for place in beside if columns[place].kind != "edge"]
-    caption = say("figures.all_rows", file=file)
+    caption = ""
     if table.rows > ROWS_SHOWN:
         caption = say("figures.first_rows", shown=ROWS_SHOWN, rows=table.rows, file=file)
     return FigureTable(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dprelease.language import say, say_count
+from dprelease.language import say
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
-from dprelease.reports.facts.hazard_facts import translate_status
 from dprelease.reports.facts.unit_facts import PLANNED
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
@@ -16,6 +15,7 @@ from dprelease.reports.sections.document import (
     Details,
     Group,
     Heading,
+    Meter,
     Paragraph,
     Part,
     Section,
@@ -73,41 +73,49 @@ def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
     """Iterate over tiles: losses, of all releases too, and the most that a belief can change."""
     loss, last = facts.accounting, facts.meaning.beliefs[-1]
     yield Tile(write_headline(loss.epsilon), say("guarantee.numbers.epsilon"))
-    for total in facts.meaning.totals:
+    totals = {total.of: total for total in facts.meaning.totals}
+    cap = totals.pop("cap", None)
+    for total in totals.values():
         label = say("guarantee.numbers.epsilon_so_far")
-        if total.of == "cap":
-            label = say("guarantee.numbers.epsilon_of_cap")
-        elif total.of == PLANNED:
+        if total.of == PLANNED:
             label = say("guarantee.numbers.epsilon_planned")
-        yield Tile(write_headline(total.epsilon), label)
-    slack = say("guarantee.numbers.delta")
-    yield Tile(
-        write_headline(loss.delta), slack if loss.delta else say("guarantee.numbers.no_delta")
-    )
+        used = write_headline(total.epsilon)
+        if cap is None:
+            yield Tile(used, label)
+        else:
+            used = say("privacy_facts.of_cap", used=used, cap=format_number(cap.epsilon))
+            yield Tile(used, label, meter=build_meter(loss.epsilon, total.epsilon, cap.epsilon))
+    if loss.delta:
+        yield Tile(write_headline(loss.delta), say("guarantee.numbers.delta"))
     odds = format_number(shorten(math.exp(min(float(last.epsilon), 700.0)), 3))
     yield Tile(f"\u00d7 {odds}", say("guarantee.numbers.odds", about=last.about))
-    statuses = [translate_status(row.status) for row in facts.hazards]
-    if unchecked := statuses.count("not checked"):
-        yield Tile(
-            unchecked,
-            say("guarantee.checklist.cannot_check"),
-            (say("guarantee.checklist.link"), "hazards"),
-        )
-    if attention := statuses.count("attention"):
-        label = say_count(attention, "guarantee.checklist.hazards_ask")
-        yield Tile(attention, label, (say("guarantee.checklist.second_look"), "hazards"))
+
+
+def build_meter(epsilon: Number, of_all: Number, cap: Number) -> Meter:
+    """Build a meter of a cap: what was used before, by this release, and what is left."""
+    limit, used = float(cap) or 1.0, float(of_all)
+    # Losses that are composed can add up to less than their sum.
+    now = min(float(epsilon), used)
+    remaining = max(0.0, limit - used)
+    text = say(
+        "privacy_facts.meter",
+        before=write_headline(float(f"{used - now:.12g}")),
+        now=write_headline(float(f"{now:.12g}")),
+        left=format_number(float(f"{remaining:.3g}")),
+    )
+    return Meter(min(1.0, (used - now) / limit), min(1.0, now / limit), text)
 
 
 def build_meaning_section(facts: PlanFacts) -> Section:
     """Say what somebody may come to believe, and what several people together lose."""
     meaning, delta = facts.meaning, facts.accounting.delta
     title = say("guarantee.person.title")
-    loss, together = say("guarantee.people.title"), say("guarantee.people.column")
-    several, lead = say("guarantee.people.note"), say("guarantee.meaning.belief_of_person")
+    loss, together_word = say("guarantee.people.title"), say("guarantee.people.column")
+    note, lead = say("guarantee.people.note"), say("guarantee.meaning.belief_of_person")
     if meaning.of == "row":
         title = say("guarantee.row.title")
-        loss, together = say("guarantee.rows.title"), say("guarantee.rows.column")
-        several, lead = say("guarantee.rows.note"), say("guarantee.meaning.belief_of_row")
+        loss, together_word = say("guarantee.rows.title"), say("guarantee.rows.column")
+        note, lead = say("guarantee.rows.note"), say("guarantee.meaning.belief_of_row")
         if described := facts.deployment.privacy_unit.description:
             lead = f"{say('guarantee.meaning.row', described=described)} {lead}"
     if delta:
@@ -115,29 +123,29 @@ def build_meaning_section(facts: PlanFacts) -> Section:
     # Version 0.2 told of several together only the first.
     told = meaning.beliefs if meaning.groups[0].beliefs else meaning.beliefs[:1]
     charts = tuple(draw_people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
+    beliefs = (
+        _build_beliefs_table(meaning.beliefs),
+        *((_build_totals_table(facts),) if meaning.totals else ()),
+    )
+    together = Table(
+        "groups",
+        loss,
+        (
+            together_word,
+            say("words.epsilon"),
+            say("words.delta"),
+            *(say("guarantee.beliefs.half_becomes_about", about=table.about) for table in told),
+            say("guarantee.several.protection"),
+        ),
+        tuple(_write_group(row, len(told)) for row in meaning.groups),
+        tuple(range(1, 3 + len(told))),
+    )
+    several = Heading(say("guarantee.several.title")), Paragraph(note), together
     parts: tuple[Part, ...] = (
         Paragraph(lead),
-        Group("pair", (Group("stack", charts), draw_band_chart(meaning.beliefs))),
-        Group(
-            "pair",
-            tuple(_build_beliefs_table(table, at) for at, table in enumerate(meaning.beliefs, 1)),
-        ),
-        *((_build_totals_table(facts),) if meaning.totals else ()),
-        Heading(say("guarantee.several.title")),
-        Paragraph(several),
-        Table(
-            "groups",
-            loss,
-            (
-                together,
-                say("words.epsilon"),
-                say("words.delta"),
-                *(say("guarantee.beliefs.half_becomes_about", about=table.about) for table in told),
-                say("guarantee.several.protection"),
-            ),
-            tuple(_write_group(row, len(told)) for row in meaning.groups),
-            tuple(range(1, 3 + len(told))),
-        ),
+        Group("charts", (*charts, draw_band_chart(meaning.beliefs))),
+        Group("pair", beliefs),
+        *several,
         Details(
             say("guarantee.mathematics.title"),
             (Paragraph(say("guarantee.mathematics.definition")),),
@@ -188,27 +196,34 @@ def _build_totals_table(facts: PlanFacts) -> Table:
     )
 
 
-def _build_beliefs_table(table: Beliefs, number: int) -> Table:
-    epsilon = write_headline(table.epsilon)
-    title = say("guarantee.beliefs.caption", about=table.about, epsilon=epsilon)
-    if table.delta:
-        title = say(
-            "guarantee.beliefs.caption_with_delta",
-            about=table.about,
-            epsilon=epsilon,
-            delta=format_number(shorten(table.delta, 2)),
-        )
+def _build_beliefs_table(beliefs: Sequence[Beliefs]) -> Table:
+    """Build a table: for each belief before, what it stays between, of each thing believed."""
+    head = [say("guarantee.beliefs.before")]
+    for table in beliefs:
+        words = {"about": table.about, "epsilon": write_headline(table.epsilon)}
+        if table.delta:
+            delta = format_number(shorten(table.delta, 2))
+            head.append(say("guarantee.beliefs.caption_with_delta", **words, delta=delta))
+        else:
+            head.append(say("guarantee.beliefs.caption", **words))
+    rows = zip(*(table.rows for table in beliefs), strict=True)
     return Table(
-        f"beliefs-{number}",
-        title,
-        (
-            say("guarantee.beliefs.before"),
-            say("guarantee.beliefs.least"),
-            say("guarantee.beliefs.greatest"),
-        ),
+        "beliefs",
+        say("charts.beliefs.title"),
+        tuple(head),
         tuple(
-            tuple(map(write_belief, (row.prior, row.posterior_low, row.posterior_high)))
-            for row in table.rows
+            (
+                write_belief(ranges[0].prior),
+                *(
+                    say(
+                        "privacy_facts.between",
+                        low=write_belief(row.posterior_low),
+                        high=write_belief(row.posterior_high),
+                    )
+                    for row in ranges
+                ),
+            )
+            for ranges in rows
         ),
-        (1, 2),
+        tuple(range(1, 1 + len(beliefs))),
     )

@@ -200,7 +200,7 @@ def build_use_section(facts: ReportFacts, published: Published, level: float) ->
             say("use.table.result"),
             say("use.table.interval"),
         )
-        parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
+        parts = [Paragraph(lead), Table("use-table", caption, head, rows, (2, 3))]
     finishings = tuple(query.finishing for query in facts.queries if query.finishing)
     notes = [*misses]
     if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in finishings):

@@ -20,6 +20,7 @@ from dprelease.reports.sections.document import (
     Tile,
     Tiles,
 )
+from dprelease.reports.sections.guarantee_section import build_meter
 from dprelease.reports.sections.quotable import Quotation
 from dprelease.reports.text.shown_numbers import format_number, write_belief, write_headline
 
@@ -97,7 +98,7 @@ def _iter_label_rows(
             used = say("privacy_facts.of_cap", used=used, cap=cap)
         yield say("privacy_facts.all_releases"), used
         if told.epsilon_cap:
-            yield _build_meter(told)
+            yield build_meter(told.epsilon, told.epsilon_of_all, told.epsilon_cap)
     yield Heading(say("privacy_facts.learnt"))
     yield Paragraph(say("privacy_facts.even_odds", about=facts.meaning.beliefs[-1].about))
     learnt = told.learnt_at_most
@@ -150,20 +151,6 @@ _DECISIONS = {
     "approved with conditions": "privacy_facts.approved_with_conditions",
     "refused": "privacy_facts.refused",
 }
-
-
-def _build_meter(told: PrivacyFacts) -> Meter:
-    cap, used = float(told.epsilon_cap or 1), float(told.epsilon_of_all or 0)
-    # Losses that are composed can add up to less than their sum.
-    now = min(float(told.epsilon), used)
-    remaining = max(0.0, cap - used)
-    text = say(
-        "privacy_facts.meter",
-        before=write_headline(float(f"{used - now:.12g}")),
-        now=write_headline(float(f"{now:.12g}")),
-        left=format_number(float(f"{remaining:.3g}")),
-    )
-    return Meter(min(1.0, (used - now) / cap), min(1.0, now / cap), text)
 
 
 def _write_bounds(bounds: Bounds | None) -> str:

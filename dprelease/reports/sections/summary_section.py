@@ -45,9 +45,12 @@ Keys = Mapping[str, Sequence[OutputColumn]]
 
 
 def build_review_section(facts: ReportFacts) -> Section:
-    """Sum up a release, with who reviewed it: a published page has no line left to sign."""
+    """Say who reviewed a release, and which plan was run.
+
+    A published page has no line left to sign, and what a signer has to know stands above.
+    """
     title = say("summary.review.title")
-    rows = Definitions((*_iter_rows(facts), *_iter_plan_rows(facts)))
+    rows = Definitions((*_iter_review_rows(facts.review), *_iter_plan_rows(facts)))
     return Section("summary", title, title, (rows,))
 
 
@@ -124,12 +127,16 @@ def _iter_rows(facts: PlanFacts) -> Iterator[tuple[str, str]]:
         ]
         if names:
             yield label, say("words.labelled", label=len(names), text="; ".join(names))
-    yield say("summary.review.by"), _describe_review(facts.review)
-    if facts.review is not None:
-        if facts.review.legal_basis:
-            yield say("summary.review.legal_basis"), facts.review.legal_basis
-        if facts.review.necessity:
-            yield say("summary.review.necessity"), facts.review.necessity
+    yield from _iter_review_rows(facts.review)
+
+
+def _iter_review_rows(review: ReviewFacts | None) -> Iterator[tuple[str, str]]:
+    yield say("summary.review.by"), _describe_review(review)
+    if review is not None:
+        if review.legal_basis:
+            yield say("summary.review.legal_basis"), review.legal_basis
+        if review.necessity:
+            yield say("summary.review.necessity"), review.necessity
 
 
 def _describe_protection(facts: PlanFacts) -> str:

@@ -1,6 +1,7 @@
 """What charts draw is what the facts say."""
 
 import math
+import re
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist, fmean
@@ -50,7 +51,9 @@ from dprelease.reports.model.report_model import (
     Spent,
     Threshold,
 )
+from dprelease.reports.sections.document import Group
 from dprelease.reports.sections.figures_section import iter_first_rows
+from dprelease.reports.sections.guarantee_section import build_meaning_section
 
 
 def shapes(chart, kind, style):
@@ -177,19 +180,28 @@ def test_beliefs_are_those_of_the_tables(facts):
     by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
     assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.11) for each in (high, low)]
     people = draw_people_chart(first, 1)
-    assert people.rows == (("before", "10"), ("at least, after", "3"), ("at most, after", "24"))
-    marked = shapes(people, "path", "p-on")
-    assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
+    assert "in at least 3 and at most 24 of 100" in people.description
+    for style in ("p-on", "p-body"):
+        assert list(map(count_people, shapes(people, "path", style))) == [10, 3, 24]
+    assert list(map(count_people, shapes(people, "path", "p-off"))) == [90, 97, 76]
 
 
-def test_a_band_never_says_less_of_a_belief_than_its_table(facts):
+def count_people(shape):
+    """How many marks a picture of a hundred people has: its style breaks lines after each."""
+    lengths = [float(length) for length in re.findall(r"h([\d.]+)", shape.get("d"))]
+    return sum(int(length // 10.4 + 1) for length in lengths)
+
+
+def test_beliefs_are_told_as_they_were_bounded(facts):
     """Bounds were rounded outward: near certainty they are not rounded again, to the nearest."""
     near = facts.meaning.beliefs[0].rows[2]
     row = replace(near, posterior_low=0.00027, posterior_high=0.99973)
-    table = replace(facts.meaning.beliefs[0], rows=(row,))
-    chart = draw_band_chart([table])
-    assert chart.rows[0][1:] == ("50%", "0.027%", "99.973%")
-    assert " moves to between 0.027% and 99.973%." in chart.description
+    whole = facts.meaning.beliefs[0]
+    table = replace(whole, rows=tuple(row if each is near else each for each in whole.rows))
+    meaning = replace(facts.meaning, beliefs=(table, table))
+    parts = build_meaning_section(replace(facts, meaning=meaning)).parts
+    (pair,) = [part for part in parts if isinstance(part, Group) and part.layout == "pair"]
+    assert ("50%", *["0.027% to 99.973%"] * 2) in pair.parts[0].rows
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
@@ -240,7 +252,9 @@ def test_people_are_counted_without_dust():
         told = Belief(prior=0.1, posterior_low=low, posterior_high=high)
         chart = draw_people_chart(Beliefs(about="a", epsilon=1, delta=0, rows=(told,)), 1)
         counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
-        assert [int(said) for _, said in chart.rows] == [10, *counts]
+        assert list(map(count_people, shapes(chart, "path", "p-on"))) == [
+            count for count in (10, *counts) if count
+        ]
 
 
 NONE = dict.fromkeys(

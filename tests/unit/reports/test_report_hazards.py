@@ -13,6 +13,7 @@ from dprelease.planning.planner import make_plan
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.model.json_form import from_json, to_json
 from dprelease.reports.model.report_model import LedgerStanding, PlanFacts
+from dprelease.reports.sections.document import Group
 from dprelease.reports.sections.guarantee_section import (
     build_guarantee_section,
     build_meaning_section,
@@ -59,7 +60,6 @@ def list_tiles(facts: PlanFacts) -> dict[str, str]:
 def test_what_nobody_attested_is_not_checked_and_counted():
     facts = collect_facts(plan_spec())
     assert {name for name, row in read_rows(facts).items() if row.status == "not checked"} == BEYOND
-    assert list_tiles(facts)["The tool cannot check these:"] == "4"
     said = build_hazards_section(facts)
     assert said.title == "Privacy checklist (NIST SP 800-226)"
     assert "Not checked by anybody: 4." in said.parts[0].text
@@ -81,7 +81,7 @@ def test_a_text_of_the_reviewer_states_it_and_says_who():
     facts = collect_facts(plan_spec(review=review))
     row = read_rows(facts)["side channels"]
     assert (row.status, row.note) == ("stated", "A. Person states: a locked room")
-    assert list_tiles(facts)["The tool cannot check these:"] == "3"
+    assert "Not checked by anybody: 3." in build_hazards_section(facts).parts[0].text
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,6 @@ def test_reports_of_older_versions_attest_nothing_either():
         row["status"] = {"not checked": "attested", "checked": "pass"}.get(row["status"], "pass")
     facts = from_json(PlanFacts, old)
     assert "Not checked by anybody: 4." in build_hazards_section(facts).parts[0].text
-    assert list_tiles(facts)["The tool cannot check these:"] == "4"
 
 
 @pytest.mark.parametrize(
@@ -140,15 +139,11 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     ]
     assert [table.epsilon for table in so_far.beliefs] == [4, 8]
     assert [table.rows[2].posterior_high for table in cap.beliefs] == [0.999955, 0.9999999980]
-    assert (
-        list_tiles(facts)[
-            "epsilon of all releases with this one, if nothing else is charged before"
-        ]
-        == "4"
-    )
-    assert list_tiles(facts)["epsilon if the cap is used up"] == "10"
+    label = "epsilon of all releases with this one, if nothing else is charged before"
+    assert list_tiles(facts)[label] == "4 of 10"
     parts = build_meaning_section(facts).parts
-    (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
+    (pair,) = [part for part in parts if isinstance(part, Group) and part.layout == "pair"]
+    (table,) = [part for part in pair.parts if part.name == "totals"]
     assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
     assert table.rows[1][1:] == ("4", "0", "98.21%", "99.967%")
     assert table.rows[2][:3] == ("If the cap is used up", "10", "no cap")
@@ -344,10 +339,16 @@ def test_what_bounding_does_is_not_only_too_low():
 
 def test_it_says_who_gets_the_worse_figures(published):
     text = published(plan_spec({"statistic": "count", "by": ["region"]}), 1).files["report.md"]
-    told = text.decode().partition("### Who gets the worse figures")[2].partition("Files with")[0]
-    assert "1 of 1" in told
+    caption = "Figures that are low_reliability or suppressed: 2 of 2 groups, the worst first"
+    told = text.decode().partition(caption)[2].partition("datapackage.json")[0]
+    assert "| region | north | 1 of 1 | 100% |" in told
+    page = published(plan_spec({"statistic": "count", "by": ["region"]}), 1).files["report.html"]
+    assert (
+        "<summary>Who gets the worse figures: north: 1 of 1; south: 1 of 1</summary>"
+        in page.decode()
+    )
     good = published(plan_spec({"statistic": "count", "by": ["region"]}), 10**6).files["report.md"]
-    assert "Who gets the worse figures" not in good.decode()
+    assert "the worst first" not in good.decode()
 
 
 def test_cells_and_draws_are_told_as_they_are_where_figures_are_hidden():

@@ -60,6 +60,29 @@ def test_five_links_stand_above_the_page(published):
     assert all(f'id="{name}"' in page for name in re.findall(r'href="#([^"]+)"', links))
 
 
+def test_a_heading_links_the_file_of_its_table(published):
+    page = published(make_plan(load(spec(TOTAL, VISITS))), 5000).files["report.html"].decode()
+    heading = '<h3 id="table-2">Visits by region <a href="by_region.csv">by_region.csv</a></h3>'
+    assert heading in page
+    assert page.count("by_region.csv</a>") == 1
+    assert '<a href="datapackage.json">datapackage.json</a>: what every file is' in page
+
+
+def test_the_annex_is_folded_up_under_its_titles(published):
+    page = published(make_plan(load(spec(TOTAL, VISITS))), 5000).files["report.html"].decode()
+    for name in ("noise", "budget", "data", "provenance"):
+        assert f'<details><summary><h2 id="{name}">' in page
+    assert '<section aria-labelledby="guarantee">\n<h2' in page
+
+
+def test_the_page_says_each_belief_and_each_total_once(published):
+    """What stands on the label and in the tables of the guarantee is in no review or list."""
+    report = published(make_plan(load(spec(TOTAL, VISITS))), 5000).files["report.md"].decode()
+    assert report.count("| 50% |") == 1
+    assert report.count("epsilon of all releases") == 1
+    assert "epsilon" not in report.partition("## Review")[2].partition("## ")[0]
+
+
 def test_rows_that_a_chart_shows_are_folded_up(published):
     places = {"type": "string", "keys": [f"place {n}" for n in range(12)], "source": "map"}
     given = spec(VISITS | {"by": ["place"]})
