@@ -23,11 +23,12 @@ _LONGEST_INTEGER = 19  # digits
 # DuckDB misreads an underscore after many digits: null, or a number ten times too large.
 _UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
 _UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
-_DATE_TEXT = "[[:space:]]*[0-9]{4}-[0-9]{2}-[0-9]{2}[[:space:]]*"
-_TIMESTAMP_TEXT = (
-    "[[:space:]]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-    "(\\.[0-9]{1,9})?[[:space:]]*"
-)
+_DAY = "[[:space:]]*[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = "[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?"
+_OFFSET = "(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
+_DATE_TEXT = f"{_DAY}[[:space:]]*"
+_TIMESTAMP_TEXT = f"{_DAY}({_CLOCK})?[[:space:]]*"
+_MOMENT_TEXT = f"{_DAY}{_CLOCK}{_OFFSET}[[:space:]]*"
 
 
 def replace_nan(value: Sql) -> Sql:
@@ -104,13 +105,16 @@ def convert_text_to_number(value: Sql) -> Sql:
     return replace_nan(convert_text_to_double(value))
 
 
-def convert_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> Sql:
+def convert_text(
+    value: Sql, kind: ColumnType, as_number: Sql | None = None, zone: str | None = None
+) -> Sql:
     """Convert a text to a value of a declared type; null where it means none.
 
     Args:
         value: SQL of the text.
         kind: The declared type.
         as_number: SQL of the text's DOUBLE, given for numeric types.
+        zone: The zone whose clocks show a text with an offset; UTC if it is None.
     """
     if kind is ColumnType.STRING:
         return value
@@ -130,9 +134,9 @@ def convert_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> 
         among_blanks = call("REGEXP_FULL_MATCH", value, _DATE_TEXT)
         return case(
             [(plain, result), (among_blanks, limit_to_calendar(result, kind))],
-            _parse_moment(value).cast("DATE"),
+            _parse_timestamp(value, zone).cast("DATE"),
         )
-    return _parse_moment(value)
+    return _parse_timestamp(value, zone)
 
 
 def trim_blanks(value: Sql) -> Sql:
@@ -145,7 +149,28 @@ def cast_number_to_boolean(value: Sql) -> Sql:
     return case([(value.equals(1.0), literal(True)), (value.equals(0.0), literal(False))])
 
 
-def _parse_moment(value: Sql) -> Sql:
-    shaped = call("REGEXP_FULL_MATCH", value, _TIMESTAMP_TEXT)
-    moment = trim_blanks(value).try_cast("TIMESTAMP")
-    return case_when(shaped, limit_to_calendar(moment, ColumnType.TIMESTAMP))
+def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
+    """Convert a TIMESTAMPTZ to the TIMESTAMP on clocks of a zone, or of UTC.
+
+    It is null where that time, or the time in UTC, is outside of the years 1 to 9999. The zone of
+    the machine has no effect.
+    """
+    in_reach = moment.between(
+        literal("0001-01-01 00:00:00+00").cast("TIMESTAMPTZ"),
+        literal("9999-12-31 23:59:59.999999+00").cast("TIMESTAMPTZ"),
+    )
+    if zone is None or zone == "UTC":
+        return case_when(in_reach, call("MAKE_TIMESTAMP", call("EPOCH_US", moment)))
+    return limit_to_calendar(
+        case_when(in_reach, call("TIMEZONE", zone, moment)), ColumnType.TIMESTAMP
+    )
+
+
+def _parse_timestamp(value: Sql, zone: str | None) -> Sql:
+    has_time = call("REGEXP_FULL_MATCH", value, _TIMESTAMP_TEXT)
+    has_offset = call("REGEXP_FULL_MATCH", value, _MOMENT_TEXT)
+    text = trim_blanks(value)
+    time = limit_to_calendar(text.try_cast("TIMESTAMP"), ColumnType.TIMESTAMP)
+    return case(
+        [(has_time, time), (has_offset, read_wall_clock(text.try_cast("TIMESTAMPTZ"), zone))]
+    )

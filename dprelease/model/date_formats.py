@@ -2,8 +2,12 @@
 
 ``%d``, ``%m`` and ``%H`` are one or two digits, but two where they touch another digit. ``%Y`` is
 four digits, ``%M`` and ``%S`` two, ``%f`` one to nine, ``%z`` is ``Z`` or an offset such as
-``+01:00`` or ``+0100``. All else stands for itself. A text has a meaning if the whole of it has the
-format, and what it says is in the calendar and on the clock.
+``+01:00``, ``+0100`` or ``+01``. All else stands for itself. A text has a meaning if the whole of
+it has the format, and what it says is in the calendar and on the clock.
+
+``%S`` and ``%S.%f`` are the same: two digits and an optional fraction of a second after a point.
+Programs leave out a fraction of zero, so a column has both. A ``%S`` before another digit or point
+has no fraction, nor has one in a format with ``%f`` elsewhere.
 
 A format becomes one regular expression, so that nobody's strptime decides what is read.
 """
@@ -23,8 +27,11 @@ _DIRECTIVES = {
     "M": "[0-5][0-9]",
     "S": "[0-5][0-9]",
     "f": "[0-9]{1,9}",
-    "z": "Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
+    "z": "Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?",
 }
+_FRACTION = "(?:\\.[0-9]{1,9})?"
+_WRITTEN = {"Y": "{0.year:04}"} | {name: f"{{0:%{name}}}" for name in "mdHMSf"}
+_ESCAPED = {"{": "{{", "}": "}}"}
 _TWO_DIGITS = {"[0-9]{1,2}": "[0-9]{2}", "[01]?[0-9]|2[0-3]": "[01][0-9]|2[0-3]"}
 _NEEDED = {"M": "H", "S": "M", "f": "S", "z": "H"}  # what stands beside it in every format
 _PART = re.compile(r"%(-?.?)|([^%])", re.DOTALL)
@@ -92,12 +99,16 @@ def parse_date_format(text: str) -> DatePattern:
     if missing:
         hint = 'write a format such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
         raise DateFormatError(f"the format lacks {missing[0]}", hint)
+    parts, has_fraction = _merge_fraction(parts)
+    directives = [name for name, _ in parts if name]
     shapes = [_DIRECTIVES[name] if name else _escape_literal(char) for name, char in parts]
     for place, (first, second) in enumerate(pairwise(parts)):
         # Parts that touch another digit must have a fixed width, such as %d%m.
         if _is_digits(first) and _is_digits(second):
             for touched in (place, place + 1):
                 shapes[touched] = _TWO_DIGITS.get(shapes[touched], shapes[touched])
+    if has_fraction:
+        shapes[parts.index(("S", ""))] += _FRACTION
     regex = "".join(
         f"({shape})" if name else shape for shape, (name, _) in zip(shapes, parts, strict=True)
     )
@@ -109,6 +120,22 @@ def parse_date_format(text: str) -> DatePattern:
         iso += f".{at['f']}" if "f" in at else ""
         iso += at.get("z", "")
     return DatePattern(regex, iso, clock, "z" in directives)
+
+
+def build_date_template(text: str) -> str | None:
+    """Build the template by which ``str.format`` writes a datetime in a format.
+
+    Args:
+        text: A format that ``parse_date_format`` accepts.
+
+    Returns:
+        The template; None for a format with an offset, which a time on a clock doesn't have.
+    """
+    parts, has_fraction = _merge_fraction(_split_directives(text))
+    written = _WRITTEN | ({"S": "{0:%S}.{0:%f}"} if has_fraction else {})
+    if ("z", "") in parts:
+        return None
+    return "".join(written[name] if name else _ESCAPED.get(char, char) for name, char in parts)
 
 
 def _split_directives(text: str) -> list[tuple[str, str]]:
@@ -132,6 +159,20 @@ def _split_directives(text: str) -> list[tuple[str, str]]:
         else:
             parts.append((directive, ""))
     return parts
+
+
+def _merge_fraction(parts: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], bool]:
+    """Merge ``%S.%f`` into ``%S``, and tell if ``%S`` takes a fraction."""
+    if ("S", "") not in parts:
+        return parts, False
+    after = parts.index(("S", "")) + 1
+    merged = parts
+    if parts[after : after + 2] == [("", "."), ("f", "")]:
+        merged = parts[:after] + parts[after + 2 :]
+    following = merged[after : after + 1]
+    takes_fraction = not any(_is_digits(part) or part == ("", ".") for part in following)
+    takes_fraction = takes_fraction and ("f", "") not in merged
+    return (merged, True) if takes_fraction else (parts, False)
 
 
 def _is_digits(part: tuple[str, str]) -> bool:

@@ -87,7 +87,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     columns = resolve_columns(parts.columns, types, lists)
     source = data.source if data is not None else None
     check_declared(parts.columns, source)
-    check_written(parts.columns, source)
+    check_written(parts.columns)
     check_unit(parts, data)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None

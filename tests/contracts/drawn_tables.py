@@ -100,18 +100,21 @@ def to_arrow(rows: Rows, names: Sequence[str] = tuple(KINDS)) -> pa.Table:
 FORMATS = {"d": ("%d.%m.%Y", None), "t": ("%Y/%m/%d %H:%M:%S.%f %z", "Europe/Berlin")}
 
 
-def format_cell(value: Any, column: str, form: Form, formatted: bool) -> str:
+FORMATTED = {name: {"format": form, "zone": zone} for name, (form, zone) in FORMATS.items()}
+
+
+def format_cell(value: Any, column: str, dialect: Dialect, formatted: bool) -> str:
     """A value as the dialect writes it; a null as the first of its null texts."""
     if value is None:
-        return (*form.dialect.null_values, "")[0]
+        return (*dialect.null_values, "")[0]
     if isinstance(value, bool):
         return str(value).lower()
     if formatted and column in FORMATS and value.year > 1000:  # %Y pads no shorter years
         return value.strftime(FORMATS[column][0].replace("%z", "+0100"))
     if isinstance(value, int | float | Decimal):
-        return str(value).replace(".", form.dialect.decimal)
+        return str(value).replace(".", dialect.decimal)
     text = str(value)
-    return text if form.dialect.max_lines > 1 else text.replace("\n", "").replace("\r", "")
+    return text if dialect.max_lines > 1 else text.replace("\n", "").replace("\r", "")
 
 
 @st.composite
@@ -146,8 +149,7 @@ def csv_files(draw: st.DrawFn, folder: Path, rows: Rows) -> Stored:
     packing = draw(st.sampled_from(["", "", "", "gz", "zst"]))
     packed = folder / "packed"
     source = pack_files(folder / "csv", packed, packing, rng) if packing else twin
-    changes = {name: {"format": form_, "zone": zone} for name, (form_, zone) in FORMATS.items()}
-    read = declare(**(changes if formatted else {}))
+    read = declare(**(FORMATTED if formatted else {}))
     is_clean = usual and state == "clean" and several == 1 and packing == ""
     is_clean = is_clean and form.newline != b"\r" and not surplus and not before
     return Stored(replace(source, dialect=dialect), twin, read, is_clean=is_clean)
@@ -159,7 +161,7 @@ def _format_line(
     texts = [
         csv_lines.value(rng, name)
         if state != "clean" and rng.random() < 0.3
-        else format_cell(row[name], name, form, formatted)
+        else format_cell(row[name], name, form.dialect, formatted)
         for name in form.columns
     ]
     keep_blanks = state != "clean" and rng.random() < 0.2
@@ -197,11 +199,13 @@ def typed_files(draw: st.DrawFn, folder: Path, rows: Rows) -> Stored:
     several = draw(st.sampled_from([1, 1, 3]))
     size = draw(st.sampled_from([None, 2]))
     coded = draw(st.booleans())
+    texts = draw(st.sampled_from(["", "", "di", "txbc"]))
+    formatted = texts != "" and draw(st.booleans())
     options: dict[str, Any] = {}
     if form == "parquet":
         options = {"use_dictionary": coded, "write_statistics": draw(st.booleans())}
     for number in range(several):
-        table = to_arrow(rows[number::several])
+        table = with_texts(draw, to_arrow(rows[number::several]), texts, formatted)
         if form == "arrow" and coded:
             table = table.set_column(0, "s", table["s"].dictionary_encode())
         place = table.column_names if number != 1 else table.column_names[::-1]
@@ -212,7 +216,25 @@ def typed_files(draw: st.DrawFn, folder: Path, rows: Rows) -> Stored:
         else:
             write_typed(table.select(place), path, form, size)
     source = Source(str(folder / "files"), form)
-    return Stored(source, source, declare())
+    changes = FORMATTED if formatted else {}
+    return Stored(
+        source, source, declare(**{name: changes[name] for name in texts if name in changes})
+    )
+
+
+def with_texts(draw: st.DrawFn, table: pa.Table, names: str, formatted: bool) -> pa.Table:
+    """The table with some columns as texts, of which some mean nothing."""
+    rng = draw(st.randoms(use_true_random=True))
+    for name in names:
+        texts = [
+            None if value is None
+            else csv_lines.value(rng, name) if rng.random() < 0.2
+            else format_cell(value, name, Dialect(), formatted)
+            for value in table[name].to_pylist()
+        ]  # fmt: skip
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(texts, pa.string()))
+    return table
 
 
 @st.composite
@@ -269,6 +291,32 @@ def in_workbook(folder: Path, rows: Rows) -> Stored:
     workbooks.table(folder / "t.xlsx", [list(KINDS), *cells])
     twin = write_twin(folder, without_nan(rows))
     return Stored(Source(str(folder / "t.xlsx"), "xlsx"), twin, declare())
+
+
+def in_formatted_workbook(folder: Path, rows: Rows) -> Stored:
+    """A sheet with texts of a format beside dates, which it applies to."""
+    rows = [
+        {**row, "d": None if row["d"] and row["d"].year < 1901 else row["d"], "s": "a"}
+        for row in rows
+    ]
+    cells = [
+        [
+            format_cell(row[name], name, Dialect(), formatted=True)
+            if name == "d" and place % 2 and row[name]
+            else None if name not in ("s", "d") else row[name]
+            for name in KINDS
+        ]
+        for place, row in enumerate(rows)
+    ]  # fmt: skip
+    workbooks.table(folder / "t.xlsx", [list(KINDS), *cells])
+    empty = dict.fromkeys(set(KINDS) - {"s", "d"})
+    table = to_arrow([{**row, **empty} for row in rows])
+    texts = [row["d"] and format_cell(row["d"], "d", Dialect(), formatted=True) for row in rows]
+    table = table.set_column(table.column_names.index("d"), "d", pa.array(texts, pa.string()))
+    pq.write_table(table, folder / "twin.parquet")
+    twin = Source(str(folder / "twin.parquet"), "parquet")
+    read = declare(d=FORMATTED["d"])
+    return Stored(Source(str(folder / "t.xlsx"), "xlsx"), twin, read)
 
 
 def in_sqlite(folder: Path, rows: Rows) -> Stored:
@@ -358,6 +406,7 @@ FRAMES: dict[str, Callable[[pa.Table], Any]] = {
     "views": lambda table: recast(table, s=pa.string_view(), o=pa.string_view()),
     "dictionaries": lambda table: recast(table, s=pa.dictionary(pa.int8(), pa.string())),
     "integers in place of booleans": lambda table: recast(table, b=pa.int8()),
+    "texts of dates": lambda table: recast(table, d=pa.string(), t=pa.string()),
 }  # fmt: skip
 if importlib.util.find_spec("pandas"):
     FRAMES |= {
@@ -368,6 +417,7 @@ if importlib.util.find_spec("pandas"):
                                                                 x="Float64"),
         "pandas, sparse": lambda table: to_pandas(table, x="Sparse[float]"),
         "pandas objects of other classes": to_other_classes,
+        "pandas, texts of dates": lambda table: to_pandas(recast(table, d=pa.string())),
         "pandas objects in place of booleans": to_odd_truths,
         "Arrow in pandas": to_arrow_frame,
     }  # fmt: skip
@@ -400,7 +450,7 @@ def sources(draw: st.DrawFn, folder: Path, forms: Sequence[str] = ()) -> Stored:
     if form == "partitions":
         return draw(partitions(folder, rows))
     if form == "xlsx":
-        return in_workbook(folder, rows)
+        return draw(st.sampled_from([in_workbook, in_formatted_workbook]))(folder, rows)
     if form == "sqlite":
         return in_sqlite(folder, rows)
     return in_frame(folder, rows, draw(st.sampled_from(sorted(FRAMES))))

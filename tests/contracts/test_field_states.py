@@ -71,7 +71,7 @@ TEXTS = {
              "05.01.2026": "unreadable", "": "null"},
     "day": {"2026-02-28": "ok", "2026-02-30": "unreadable", "2026-2-1": "unreadable",
             " 2026-02-28\t": "ok", " n/a ": "null"},
-    "seen": {"2026-02-28 10:00:00": "ok", "2026-02-28": "unreadable", "n/a": "null"},
+    "seen": {"2026-02-28 10:00:00": "ok", "2026-02": "unreadable", "n/a": "null"},
 }  # fmt: skip
 NAN, INFINITY = float("nan"), float("inf")
 VALUES: dict[str, dict[Any, str]] = {

@@ -169,8 +169,8 @@ SOURCES: dict[str, tuple[Callable[[Path], tuple[DuckDB, Source]], Sequence[float
         of_frame(lambda: pd.DataFrame({"c": pd.Series(
             [Decimal(10**17 + 1), Decimal("100000000000000002.00"), 2**63 - 1, 2.0**60, 2**70,
              Decimal("NaN"), Decimal("sNaN"), Decimal("1e999999"), Decimal("-Infinity"), None,
-             Decimal("0.5"), float("nan"), pd.NA, True, "7", object()], dtype=object)})),
-        [10**17 + 1, 10**17 + 2, 2**63 - 1, 2**60],
+             Decimal("0.5"), float("nan"), pd.NA, True, "7 ", "x", object()], dtype=object)})),
+        [10**17 + 1, 10**17 + 2, 2**63 - 1, 2**60, 7],
     ),
     "pandas decimals of Arrow": (
         of_frame(lambda: pd.DataFrame({"c": pd.Series(

@@ -220,6 +220,11 @@ def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
     nulls: set[str] = set()
     for each in read:
         value = raw[each.name]
+        if isinstance(value, str) and not each.opaque and each.type is not ColumnType.STRING:
+            parsed = text_record({each.name: value}, [each], Dialect(null_values=()))
+            values |= parsed.values
+            numbers |= parsed.numbers
+            continue
         if value is None:
             nulls.add(each.name)
         if each.opaque:

@@ -18,6 +18,8 @@ def default_form(text: str, declared: InputColumn, dialect: Dialect) -> str | No
         return text
     if declared.format is not None:
         return _iso(text.strip(BLANKS), declared.format.strip(BLANKS), declared.zone or "UTC")
+    if declared.type in (ColumnType.DATE, ColumnType.TIMESTAMP):
+        return _default_moment(text, declared.zone or "UTC")
     if declared.type in NUMERIC_TYPES and (dialect.decimal, dialect.thousands) != (".", ""):
         if declared.type is ColumnType.BOOLEAN and text.strip(BLANKS).isalpha():
             return text
@@ -69,6 +71,18 @@ def _iso(text: str, form: str, zone: str) -> str | None:
     return moment.isoformat(" ") if "H" in found else moment.date().isoformat()
 
 
+def _default_moment(text: str, zone: str) -> str | None:
+    """A text with an offset as the zone's clocks show it; others as they are."""
+    for mark in " T":
+        for clock in ("%H:%M", "%H:%M:%S"):
+            found: dict[str, str] = {}
+            items = _items(f"%Y-%m-%d{mark}{clock}%z")
+            if _match(text.strip(BLANKS), items, "", found):
+                wide = all(len(found[each]) == 2 for each in "mdH")
+                return _iso(text.strip(BLANKS), "".join(items), zone) if wide else None
+    return text
+
+
 def _items(form: str) -> list[str]:
     """Directives of two characters, and single ones that stand for themselves."""
     items: list[str] = []
@@ -76,7 +90,20 @@ def _items(form: str) -> list[str]:
         size = 2 if form[0] == "%" else 1
         items.append("%" if form[:2] == "%%" else form[:size])
         form = form[size:]
-    return items
+    return _with_fraction(items)
+
+
+def _with_fraction(items: list[str]) -> list[str]:
+    """Seconds that may have a fraction are the item %s, for %S and for %S.%f."""
+    if "%S" not in items:
+        return items
+    place = items.index("%S")
+    rest = items[place + 1 :]
+    rest = rest[2:] if rest[:2] == [".", "%f"] else rest
+    touching = bool(rest) and (_is_number(rest[0]) or rest[0] == ".")
+    if touching or "%f" in items[:place] + rest:
+        return items
+    return [*items[:place], "%s", *rest]
 
 
 def _match(text: str, items: list[str], before: str, found: dict[str, str]) -> bool:
@@ -87,6 +114,17 @@ def _match(text: str, items: list[str], before: str, found: dict[str, str]) -> b
     if len(item) == 1:
         return text.startswith(item) and _match(text[1:], rest, item, found)
     name = item[1]
+    if name == "s":
+        seconds = _digits(text[:2], "S", before, [])
+        fractions = [""]
+        if text[2:3] == ".":
+            parts = _digits(text[3:], "f", ".", [])
+            fractions = ["." + part for part in parts] + fractions
+        for fraction in fractions if seconds else []:
+            found["S"], found["f"] = seconds[0], fraction[1:]
+            if _match(text[2 + len(fraction) :], rest, item, found):
+                return True
+        return False
     for taken in _zone_texts(text) if name == "z" else _digits(text, name, before, rest):
         found[name] = taken
         if _match(text[len(taken) :], rest, item, found):
@@ -117,20 +155,20 @@ def _digits(text: str, name: str, before: str, rest: list[str]) -> list[str]:
 
 def _zone_texts(text: str) -> list[str]:
     """Beginnings of the text that are offsets."""
-    return [part for part in (text[:6], text[:5], text[:1]) if _is_offset(part)]
+    return [part for part in (text[:6], text[:5], text[:3], text[:1]) if _is_offset(part)]
 
 
 def _is_offset(part: str) -> bool:
     digits = part[1:3] + part[-2:]
     if part == "Z" or (len(part) == 6 and part[3] != ":"):
         return part == "Z"
-    right = len(part) > 4 and part[0] in "+-" and all(char in DIGITS for char in digits)
-    return right and int(digits[:2]) < 24 and int(digits[2:]) < 60
+    right = len(part) in (3, 5, 6) and part[0] in "+-" and all(char in DIGITS for char in digits)
+    return right and int(digits[:2]) < 24 and (len(part) == 3 or int(digits[2:]) < 60)
 
 
 def _offset(text: str) -> timedelta:
     if text == "Z":
         return timedelta()
-    digits = text[1:].replace(":", "")
+    digits = text[1:].replace(":", "").ljust(4, "0")
     size = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
     return -size if text[0] == "-" else size

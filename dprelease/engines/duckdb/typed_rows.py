@@ -31,13 +31,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct, field
 
 from dprelease.engines.duckdb.group_keys import add_bin, build_constant, compute_key, find_null_key
-from dprelease.engines.duckdb.written_forms import (
-    has_moments,
-    is_default,
-    parse_moment,
-    read_wall_clock,
-    write_default_form,
-)
+from dprelease.engines.duckdb.written_forms import is_default, write_default_form
 from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.normal_form import normalize, normalize_text
@@ -53,6 +47,7 @@ from dprelease.expressions.typed_texts import (
     convert_text_to_integer,
     convert_text_to_number,
     limit_to_calendar,
+    read_wall_clock,
     trim_blanks,
 )
 from dprelease.model import (
@@ -129,7 +124,7 @@ def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
     """Convert a number to a BIGINT of exactly the same value; null if there is none."""
     if physical in ("FLOAT", "DOUBLE"):
         return cast_double_to_integer(convert_typed_to_double(value))
-    if physical == "VARCHAR" or physical.startswith("DECIMAL"):
+    if physical.startswith("DECIMAL"):
         return convert_text_to_integer(value.cast("VARCHAR"), convert_typed_to_double(value))
     return value.try_cast("BIGINT")
 
@@ -301,7 +296,7 @@ def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
     (declared,) = (column for column in request.inputs if column.name == unit)
     if declared.expression is not None:
         return None
-    raw, physical = _read_raw(declared, fields), fields.types.get(unit)
+    raw, physical = _read_raw(declared, fields), _find_stored_type(declared, fields)
     if physical is None:
         raw = write_default_form(raw, declared, fields.dialect)
     number = _number(raw, physical) if _has_number(declared) else NULL
@@ -325,10 +320,16 @@ def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
         return read_field_text(field, fields.dialect, declared, exact=True)
     if physical != "VARCHAR":
         return field
-    text = normalize_text(field)
+    text = normalize_text(field) if is_text(declared) else field
     return (
         text if fields.longest is None else case_when(call("STRLEN", field) <= fields.longest, text)
     )
+
+
+def _find_stored_type(declared: InputColumn, fields: Fields) -> str | None:
+    """Find the DuckDB type in which values are stored; None where a text has to be parsed."""
+    physical = fields.types.get(declared.name)
+    return None if physical == "VARCHAR" and not is_text(declared) else physical
 
 
 def _has_number(declared: InputColumn) -> bool:
@@ -347,9 +348,8 @@ def _convert_value(declared: InputColumn, raw: Sql, number: Sql, physical: str |
         return convert_opaque(raw, physical or "VARCHAR")
     if physical is not None:
         return convert_typed(raw, declared.type, physical, declared.zone)
-    if has_moments(declared):
-        return read_wall_clock(parse_moment(raw), declared.zone).cast(SQL_TYPES[declared.type])
-    return convert_text(raw, declared.type, number if _has_number(declared) else None)
+    as_number = number if _has_number(declared) else None
+    return convert_text(raw, declared.type, as_number, declared.zone)
 
 
 def _convert_columns(
@@ -369,7 +369,7 @@ def _convert_columns(
     typed: dict[str, Sql] = {}
     for declared in read:
         place = places[declared.name]
-        raw_value, physical = col(f"t{place}"), fields.types.get(declared.name)
+        raw_value, physical = col(f"t{place}"), _find_stored_type(declared, fields)
         if physical is None and is_text(declared) and declared.name not in fields.as_they_stand:
             # Compute the normal form once, in a layer before the comparisons with null texts.
             field = fields.columns[declared.name]

@@ -1,15 +1,15 @@
 """The default form of texts for which the spec declares another form.
 
 Numbers with declared marks and dates with a format become texts that ``text_values`` describes; a
-text that is not written as declared becomes null. A moment with an offset keeps it, and becomes
-the wall-clock time of the column's zone when it is typed.
+text that is not written as declared becomes null. A text with an offset keeps it, and becomes the
+wall-clock time of the column's zone when it is typed.
 """
 
 from __future__ import annotations
 
 from dprelease.expressions.nodes import BLANKS
-from dprelease.expressions.sqltext import Sql, call, literal
-from dprelease.expressions.typed_texts import case_when, limit_to_calendar
+from dprelease.expressions.sqltext import Sql, call
+from dprelease.expressions.typed_texts import case_when
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
 from dprelease.model.date_formats import parse_date_format
 
@@ -42,33 +42,6 @@ def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> S
             shape = f"{shape}|{_WORD}"
         return case_when(call("REGEXP_FULL_MATCH", value, shape), plain)
     return value
-
-
-def has_moments(declared: InputColumn) -> bool:
-    """Tell if the texts of the column have a zone."""
-    return _has_format(declared) and parse_date_format(declared.format or "").zoned
-
-
-def parse_moment(value: Sql) -> Sql:
-    """Parse a text in ISO form with an offset to a TIMESTAMPTZ."""
-    return value.try_cast("TIMESTAMPTZ")
-
-
-def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
-    """Convert a TIMESTAMPTZ to the TIMESTAMP on clocks of a zone, or of UTC.
-
-    It is null where that time, or the time in UTC, is outside of the years 1 to 9999. The zone of
-    the machine has no effect.
-    """
-    in_reach = moment.between(
-        literal("0001-01-01 00:00:00+00").cast("TIMESTAMPTZ"),
-        literal("9999-12-31 23:59:59.999999+00").cast("TIMESTAMPTZ"),
-    )
-    if zone is None or zone == "UTC":
-        return case_when(in_reach, call("MAKE_TIMESTAMP", call("EPOCH_US", moment)))
-    return limit_to_calendar(
-        case_when(in_reach, call("TIMEZONE", zone, moment)), ColumnType.TIMESTAMP
-    )
 
 
 def _has_format(declared: InputColumn) -> bool:

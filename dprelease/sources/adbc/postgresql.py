@@ -163,11 +163,18 @@ def _explain_error(problem: Exception, database: Database) -> Exception:
 def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) -> None:
     """Refuse a column whose values can't be of the declared type; raises Failure(DATA)."""
     table = ".".join(database.table)
-    if declared.zone is not None and kind != _MOMENT:
+    if declared.zone is not None and kind != _MOMENT and not is_text:
         raise build_data_failure(
             "E412",
             f'column "{declared.name}" of {table} has no zone: its type is not timestamptz',
             f"leave zone out of [columns.{declared.name}]: what is stored is read as it is",
+            TABLE_KEY,
+        )
+    if declared.format is not None and not is_text:
+        raise build_data_failure(
+            "E412",
+            f'column "{declared.name}" of {table} has no texts',
+            f"leave format out of [columns.{declared.name}]",
             TABLE_KEY,
         )
     anything = declared.opaque or declared.type is ColumnType.STRING or is_text

@@ -25,7 +25,6 @@ from dprelease.sources.adbc.driver import (
 )
 from dprelease.sources.shared.arrow_values import convert_readable, number_texts
 from dprelease.sources.shared.column_names import build_duplicate_failure, build_no_column_failure
-from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
 
 READ_ONLY = "mode=ro"  # an option of URIs
@@ -98,7 +97,7 @@ def _read_names(cursor: Any, database: Database) -> list[str]:
 
 
 def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> None:
-    """Refuse a column that isn't there once, and a zone; raises Failure(DATA)."""
+    """Refuse a column that isn't there once; raises Failure(DATA)."""
     table, name = ".".join(database.table), declared.name
     if name not in names:
         raise build_no_column_failure(table, name, names, key=TABLE_KEY)
@@ -106,13 +105,6 @@ def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> N
     numbered = re.compile(f"{re.escape(name)}:[0-9]+", re.IGNORECASE)
     if any(map(numbered.fullmatch, names)):
         raise build_duplicate_failure(table, name, TABLE_KEY)
-    if declared.zone is not None:
-        raise build_data_failure(
-            "E412",
-            f'column "{name}" of {table} has no zone: SQLite has no such type',
-            f"leave zone out of [columns.{name}]: what is stored is read as it is",
-            TABLE_KEY,
-        )
 
 
 def _select_column(column: str) -> Selected:

@@ -17,14 +17,11 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from dprelease.errors import Failure, InternalError
+from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import col
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
-from dprelease.sources.shared.arrow_types import (
-    choose_type,
-    convert_type,
-    find_common_type,
-    is_number,
-)
+from dprelease.model.date_formats import build_date_template
+from dprelease.sources.shared.arrow_types import choose_type, convert_type, find_common_type
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
@@ -58,14 +55,6 @@ class Frame(Protocol):
         Args:
             names: Columns of the schema, in the order of the batches' columns.
             schema: What ``build_schema`` returned.
-        """
-        ...
-
-    def has_number_texts(self, name: str) -> bool:
-        """Tell if the numbers of a column arrive as texts that stand for exactly these numbers.
-
-        Args:
-            name: A column of the schema.
         """
         ...
 
@@ -109,10 +98,6 @@ class ArrowFrame:
         """See ``Frame``."""
         yield from self._table.select(list(names)).to_batches(max_chunksize=ROWS)
 
-    def has_number_texts(self, name: str) -> bool:
-        """See ``Frame``."""
-        return False
-
 
 class PolarsFrame:
     """A polars DataFrame; only wanted columns are converted to Arrow. See ``Frame``."""
@@ -149,10 +134,6 @@ class PolarsFrame:
 
         yield from pa.table(self._table.select(list(names))).to_batches(max_chunksize=ROWS)
 
-    def has_number_texts(self, name: str) -> bool:
-        """See ``Frame``."""
-        return False
-
 
 def _build_unreadable_failure(column: InputColumn, stored: str) -> Failure:
     """Refuse a column of a type that Arrow doesn't have."""
@@ -177,6 +158,7 @@ class PandasFrame:
     def __init__(self, table: Any) -> None:
         self._table = table.copy(deep=False)  # with its columns, whatever the program drops later
         self._places: dict[str, list[int]] = {}
+        self._readers: dict[str, Callable[[object], str | None]] = {}
         for place, name in enumerate(table.columns):
             self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
         self.records: int = len(table)
@@ -196,58 +178,34 @@ class PandasFrame:
         """See ``Frame``."""
         import pyarrow as pa
 
-        fields = [schema.field(name) for name in names]
         for start in range(0, self.records, ROWS):
-            columns = [
-                self._convert(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
-                             field.type)
-                for field in fields
-            ]  # fmt: skip
-            yield pa.record_batch(columns, list(names))
-
-    def has_number_texts(self, name: str) -> bool:
-        """See ``Frame``."""
-        # Objects are read cell by cell, and Python has several kinds of numbers.
-        stored = self._table.iloc[:0, self._places[name][0]]
-        return _name_stored_type(stored) == _OBJECTS
+            yield pa.record_batch([self._convert(name, start) for name in names], list(names))
 
     def _choose_type(self, empty: Any, column: InputColumn) -> Any:
         import pyarrow as pa
 
         stored = _name_stored_type(empty)
-        if stored in _TEXTS:
+        if stored:
+            # Objects are read cell by cell, as texts: Python has several kinds of numbers.
+            self._readers[column.name] = _build_reader(column) if stored == _OBJECTS else _read_text
             return pa.string()
-        if stored == _OBJECTS:
-            return pa.large_string() if column.opaque else _list_object_types()[column.type]
         try:
             kind = pa.array(_make_dense(empty), from_pandas=True).type
         except (pa.ArrowException, TypeError, ValueError):
             raise _build_unreadable_failure(column, str(empty.dtype)) from None
         return kind.value_type if pa.types.is_dictionary(kind) else kind
 
-    def _convert(self, values: Any, kind: Any) -> Any:
+    def _convert(self, name: str, start: int) -> Any:
         import pyarrow as pa
 
-        if not _name_stored_type(values):
+        values = self._table.iloc[start : start + ROWS, self._places[name][0]]
+        if name not in self._readers:
             array = pa.array(_make_dense(values), from_pandas=True)
             if isinstance(array, pa.ChunkedArray):
                 array = array.combine_chunks()
             return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        read = _READ[str(kind)]
-        array = pa.string() if kind == pa.float64() else kind
-        return pa.array([read(value) for value in values.astype(object)], array)
-
-
-def _list_object_types() -> dict[ColumnType, Any]:
-    """Map each declared type to the Arrow type that Python objects are read as."""
-    import pyarrow as pa
-
-    return dict.fromkeys(NUMERIC_TYPES, pa.float64()) | {
-        ColumnType.STRING: pa.string(),
-        ColumnType.BOOLEAN: pa.bool_(),
-        ColumnType.DATE: pa.date32(),
-        ColumnType.TIMESTAMP: pa.timestamp("us"),
-    }
+        read = self._readers[name]
+        return pa.array([read(value) for value in values.astype(object)], pa.string())
 
 
 def _make_dense(values: Any) -> Any:
@@ -276,29 +234,29 @@ def _read_text(value: object) -> str | None:
     return text
 
 
-def _read_moment(value: object) -> datetime | None:
-    """Return the moment as a plain datetime; None for other values, or one with a zone."""
+def _read_moment(value: object) -> str | None:
+    """Write a moment without a zone as a text; None for other values."""
     # A moment with a zone is null: other cells may have none, so no clock is common to all.
     if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
         return None
-    return datetime(*value.timetuple()[:6], value.microsecond)
+    return datetime(*value.timetuple()[:6], value.microsecond).isoformat(" ")
 
 
-def _read_day(value: object) -> date | None:
+def _read_day(value: object) -> str | None:
     if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
         return None
-    return date(value.year, value.month, value.day)
+    return date(value.year, value.month, value.day).isoformat()
 
 
-def _read_truth(value: object) -> bool | None:
-    """Read True, False or a number equal to 1 or 0; None for any other value."""
+def _read_truth(value: object) -> str | None:
+    """Write True, False or a number equal to 1 or 0 as a text; None for any other value."""
     if isinstance(value, Decimal) and not value.is_finite():
         return None  # one that signals can't be compared
     numbers = bool | int | float | Decimal | np.bool_ | np.number
-    return bool(value) if isinstance(value, numbers) and value in (0, 1) else None
+    return str(bool(value)) if isinstance(value, numbers) and value in (0, 1) else None
 
 
-def _number(value: object) -> str | None:
+def _read_number(value: object) -> str | None:
     """Write a number so that equal numbers have equal texts; None for any other value."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -314,18 +272,30 @@ def _number(value: object) -> str | None:
     return float.__repr__(value) if isinstance(value, float) else Decimal.__str__(value)
 
 
-def _read_text_or_number(value: object) -> str | None:
-    return _number(value) if _read_text(value) is None else _read_text(value)
-
-
-_READ: dict[str, Callable[[object], object]] = {
-    "string": _read_text,
-    "large_string": _read_text_or_number,  # of a unit that is only compared
-    "double": _number,
-    "bool": _read_truth,
-    "date32[day]": _read_day,
-    "timestamp[us]": _read_moment,
+_READERS: dict[ColumnType, Callable[[object], str | None]] = {
+    **dict.fromkeys((*NUMERIC_TYPES, ColumnType.STRING), _read_number),
+    ColumnType.BOOLEAN: _read_truth,
+    ColumnType.DATE: _read_day,
+    ColumnType.TIMESTAMP: _read_moment,
 }
+
+
+def _build_reader(declared: InputColumn) -> Callable[[object], str | None]:
+    """Build the function that writes a cell of a column of objects as a text, or gives None."""
+    template = None
+    if declared.format is not None:
+        template = build_date_template(declared.format.strip(BLANKS))
+
+    def read(value: object) -> str | None:
+        text = _read_text(value)
+        if text is not None or (declared.type is ColumnType.STRING and not declared.opaque):
+            return text
+        text = _READERS[declared.type](value)
+        if text is None or declared.format is None:
+            return text
+        return template and template.format(datetime.fromisoformat(text))
+
+    return read
 
 
 class FrameTable(ColumnLayout, frozen=True):
@@ -388,15 +358,11 @@ class HandedOver:
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
-        import pyarrow as pa
-
         columns = list_read_columns(inputs)
         schema = self._frame.build_schema(columns)
         types = {}
         for column in columns:
             kind = choose_type(schema, column, WHAT, inferred=True)
-            if is_number(kind) and self._frame.has_number_texts(column.name):
-                kind = pa.string()
             types[column.name] = convert_type(find_common_type([kind], column, WHAT), column)
         return FrameTable(types, frozenset(), {}, name_fields(*types), self._frame, schema)
 

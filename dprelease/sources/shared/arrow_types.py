@@ -70,12 +70,19 @@ def choose_type(
             if declared.opaque
             else "",
         )
-    is_untyped = str(kind) == "null"
-    if declared.zone is not None and not is_untyped and getattr(kind, "tz", None) is None:
+    if str(kind) in ("null", "string"):
+        return kind
+    if declared.zone is not None and getattr(kind, "tz", None) is None:
         raise build_data_failure(
             "E412",
             f'column "{name}" of {pattern} has no zone: its type is {physical}',
             f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
+        )
+    if declared.format is not None:
+        raise build_data_failure(
+            "E412",
+            f'column "{name}" of {pattern} has no texts: its type is {physical}',
+            f"leave format out of [columns.{name}]",
         )
     return kind
 
@@ -165,11 +172,12 @@ _STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what
 
 
 _NUMBERS = ("integer", "floating", "decimal")
-_HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
-    ColumnType.BOOLEAN: ("boolean", *_NUMBERS),
+# All types may be stored as texts.
+_HELD = dict.fromkeys(NUMERIC_TYPES, ("string", *_NUMBERS)) | {
+    ColumnType.BOOLEAN: ("string", "boolean", *_NUMBERS),
     ColumnType.STRING: ("string",),
-    ColumnType.DATE: ("date32", "timestamp"),
-    ColumnType.TIMESTAMP: ("timestamp",),
+    ColumnType.DATE: ("string", "date32", "timestamp"),
+    ColumnType.TIMESTAMP: ("string", "timestamp"),
 }
 
 

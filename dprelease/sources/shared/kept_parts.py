@@ -16,11 +16,12 @@ class KeptParts:
     """Parts of files by keys, which hold the marks of the files (see ``read_marks``).
 
     Attributes:
-        columns: Numbers of the columns that were asked for, by file and sheet.
+        columns: Numbers of the columns that were asked for, by file and sheet, and how their
+            dates are written.
     """
 
     def __init__(self) -> None:
-        self.columns: dict[Hashable, set[int]] = {}
+        self.columns: dict[Hashable, dict[int, str | None]] = {}
         self._parts: dict[Hashable, Any] = {}
         self._size = 0
 

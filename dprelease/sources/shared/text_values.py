@@ -13,7 +13,10 @@ any type but string they are ignored.
 * boolean: ``true t yes y`` and ``false f no n``, in any case; or a number as above that is 1 or 0.
 * date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999; or a timestamp, whose day it is.
 * timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
-  after the sixth are dropped), hours to 23, no zone.
+  after the sixth are dropped), hours to 23; seconds, or the whole time, may be left out. After a
+  time there may be an offset: ``Z``, ``+HH:MM``, ``+HHMM`` or ``+HH``. Such a text is a moment,
+  which becomes what clocks of the column's zone, or of UTC, show then; null where that or UTC is
+  outside of the years 1 to 9999.
 * string: the text itself, in the normal form NFC (see ``expressions.normal_form``).
 
 Any other text is null. Where the spec declares how a column is written, that form replaces the
@@ -23,8 +26,7 @@ forms above:
   digits before it may be in groups of three with the mark for thousands between, the first group of
   one to three; or without any. A boolean takes 1 and 0 in this form, and its words.
 * date or timestamp with a format: see ``dprelease.model.date_formats``. A text with an offset is a
-  moment, which becomes what clocks of the column's zone, or of UTC, show then; null where that or
-  UTC is outside of the years 1 to 9999.
+  moment, as above.
 
 This module parses the texts of a spec in Python: null texts, and the labels of nulls. Fields of the
 data are parsed in SQL by the same definition.
@@ -34,7 +36,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from dprelease.expressions.nodes import BLANKS, Value
 from dprelease.model import ColumnType
@@ -47,7 +49,9 @@ _NUMBER = re.compile(
 _LONGEST_INTEGER, _LONGEST_EXPONENT = 19, 9  # digits
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T]((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:\.([0-9]{1,9}))?)?"
+    r"(Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?"
 )
 _WORDS = dict.fromkeys(("true", "t", "yes", "y"), True) | dict.fromkeys(
     ("false", "f", "no", "n"), False
@@ -108,15 +112,20 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """Parse a text to a moment, to the microsecond; None for other texts."""
+    """Parse a text to the time on a clock, to the microsecond; None for other texts.
+
+    A text with an offset gives the time in UTC.
+    """
     match = _TIMESTAMP.fullmatch(text.strip(BLANKS))
     if not match:
         return None
-    day, clock, fraction = match.groups()
+    day, clock, seconds, fraction, offset = match.groups()
+    clock = (clock or "00:00") + (seconds or ":00")
     try:
-        return datetime.fromisoformat(f"{day} {clock}.{(fraction or '0')[:6]:0<6}")
-    except ValueError:
-        return None  # not in the calendar or not on the clock
+        time = datetime.fromisoformat(f"{day} {clock}.{(fraction or '0')[:6]:0<6}{offset or ''}")
+        return time.astimezone(UTC).replace(tzinfo=None) if offset else time
+    except (ValueError, OverflowError):
+        return None  # not in the calendar
 
 
 _PARSERS = {

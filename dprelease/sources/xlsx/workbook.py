@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, time
 from typing import IO, Any, NamedTuple
@@ -108,11 +108,19 @@ def list_sheets(parts: Parts) -> dict[str, Sheet]:
 
 
 class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
-    """The cells of a sheet; without ``texts``, those that cells share are empty."""
+    """The cells of a sheet; without ``texts``, those that cells share are empty.
 
-    def __init__(self, sheet: Sheet, texts: list[str | None] | None) -> None:
+    Dates of the columns in ``templates`` are written by ``str.format``; an empty one writes null.
+    """
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        texts: list[str | None] | None,
+        templates: Mapping[int, str | None] | None = None,
+    ) -> None:
         super().__init__(None, self, data_only=True)  # dates stay numbers
-        self._sheet, self._texts = sheet, texts
+        self._sheet, self._texts, self._templates = sheet, texts, templates or {}
         self.col_counter = 0
         self.most_shared = -1
 
@@ -140,21 +148,30 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
             return NOWHERE, None
 
     def _convert_value(
-        self, value: Any, data_type: str, style_id: int, **_place: int
+        self, value: Any, data_type: str, style_id: int, column: int, **_place: int
     ) -> str | None:
         if data_type == "s":
             return None if value is None else unescape_text(value)
         if data_type == "b" and value is not None:
             return str(value).lower()
         if isinstance(value, date | time):  # which some programs write so
-            return str(value)
+            return self._write_date(value, column)
         if data_type != "n" or value is None:
             return None
         if style_id in self._sheet.dates:
             moment = from_excel(value, self._sheet.epoch) if value >= 0 else None
-            return None if moment is None else str(moment).removesuffix("000")  # milliseconds
+            return None if moment is None else self._write_date(moment, column)
         whole = isinstance(value, int) or (value.is_integer() and abs(value) < _BEYOND_INTEGERS)
         return str(int(value)) if whole else repr(value)
+
+    def _write_date(self, value: Any, column: int) -> str | None:
+        """Write a date or time in the column's format, or as ISO 8601 does."""
+        template = self._templates.get(column)
+        if template is None or not isinstance(value, date):
+            return str(value).removesuffix("000")  # milliseconds
+        if not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)
+        return template.format(value) or None
 
 
 def unescape_text(text: str) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
+from dprelease.model.date_formats import build_date_template
 from dprelease.sources.shared.arrow_texts import build_texts
 from dprelease.sources.shared.column_names import choose_place, find_places
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
@@ -28,17 +30,22 @@ AS_STORED = Dialect(null_values=())
 
 
 class Place(NamedTuple):
-    """A file, its sheet, and the number, from 1, of each named column."""
+    """A file, its sheet, and the number, from 1, of each named column.
+
+    ``templates`` are the forms in which dates of columns with a ``format`` become texts.
+    """
 
     path: str
     sheet: Sheet
     columns: dict[str, int]
+    templates: dict[int, str]
 
-    def find_wanted(self) -> list[int]:
-        """Find the numbers of the columns that this run has asked for, at any request."""
+    def find_wanted(self) -> dict[int, str | None]:
+        """Find the numbers of the columns that this run has asked for, and their templates."""
         kept = find_kept()
-        asked = set() if kept is None else kept.columns.get((self.path, self.sheet.part), set())
-        return sorted(asked | set(self.columns.values()))
+        asked = {} if kept is None else kept.columns.get((self.path, self.sheet.part), {})
+        own = {number: self.templates.get(number) for number in self.columns.values()}
+        return dict(sorted((asked | own).items()))
 
 
 class SheetTable(Struct, frozen=True):
@@ -86,22 +93,19 @@ class Xlsx:
                 "E426", message, "pip install 'dprelease[xlsx]'", "data.format"
             )
         names = tuple(dict.fromkeys(column.name for column in list_read_columns(inputs)))
-        for column in inputs:
-            if column.zone is not None and column.expression is None:
-                raise build_data_failure(
-                    "E412",
-                    f'column "{column.name}" of {source.pattern} has no zone: a sheet stores no '
-                    "zones",
-                    f"leave zone out of [columns.{column.name}]",
-                )
-        places = tuple(_place(path, source, names) for path in resolve(source))
+        templates = {
+            column.name: build_date_template(column.format.strip(BLANKS)) or ""
+            for column in list_read_columns(inputs)
+            if column.format is not None
+        }
+        places = tuple(_place(path, source, names, templates) for path in resolve(source))
         return SheetTable(places, names)
 
 
 SOURCE = Xlsx()
 
 
-def _place(path: str, source: Source, names: Sequence[str]) -> Place:
+def _place(path: str, source: Source, names: Sequence[str], templates: Mapping[str, str]) -> Place:
     from dprelease.sources.xlsx.workbook import BROKEN, list_sheets, open_workbook
 
     try:
@@ -122,9 +126,12 @@ def _place(path: str, source: Source, names: Sequence[str]) -> Place:
             "it may be damaged, too large or locked by a password: save it again as .xlsx",
         ) from None
     columns = {name: _find_column(header, name, source.pattern) for name in names}
+    place = Place(
+        path, sheet, columns, {columns[name]: template for name, template in templates.items()}
+    )
     if kept is not None:
-        kept.columns.setdefault((path, sheet.part), set()).update(columns.values())
-    return Place(path, sheet, columns)
+        kept.columns[path, sheet.part] = place.find_wanted()
+    return place
 
 
 def _read_header(parts: Parts, sheet: Sheet) -> Row:
@@ -190,7 +197,7 @@ def _iter_parts(place: Place, count: Callable[[int], None]) -> Iterator[Part]:
     """Iterate over the columns of a sheet; a run parses it once if there is room to keep it."""
     marks, wanted = read_marks(place.path), place.find_wanted()
     kept = None if marks is None else find_kept()
-    key = ("sheet", place.path, marks, place.sheet.part, tuple(wanted))
+    key = ("sheet", place.path, marks, place.sheet.part, tuple(wanted.items()))
     parts: list[Part] | None = None if kept is None else kept.find(key)
     if parts is not None:
         yield from parts
@@ -210,9 +217,9 @@ def _iter_parts(place: Place, count: Callable[[int], None]) -> Iterator[Part]:
 
 
 def read_rows(
-    place: Place, columns: Sequence[int], count: Callable[[int], None]
+    place: Place, columns: Mapping[int, str | None], count: Callable[[int], None]
 ) -> Iterator[list[Row]]:
-    """Iterate over the rows of a sheet after its header."""
+    """Iterate over the rows of a sheet after its header; columns have templates of dates."""
     from dprelease.sources.xlsx.workbook import (
         DAMAGED,
         Cells,
@@ -224,7 +231,7 @@ def read_rows(
     waiting: list[Row] = []
     try:
         with open_workbook(place.path) as parts:
-            cells = Cells(place.sheet, read_shared_texts(parts, place.sheet.texts))
+            cells = Cells(place.sheet, read_shared_texts(parts, place.sheet.texts), columns)
             rows = iter_rows(parts, place.sheet, cells, columns)
             next(rows, None)
             for row in rows:

@@ -302,13 +302,14 @@ class ColumnSection(Section, header="[columns.NAME]"):
     )
     format = Key(
         read_line,
-        "how a CSV file writes dates or timestamps, such as `%d.%m.%Y`; the directives are "
+        "how texts write dates or timestamps, such as `%d.%m.%Y`; the directives are "
         "`%Y %m %d %H %M %S %f %z`",
         "ISO",
     )
     zone = Key(
         read_line,
-        "time zone to which timestamps with a zone are converted, such as `Europe/Berlin`",
+        "time zone to which timestamps with a zone or an offset are converted, such as "
+        "`Europe/Berlin`",
         "`UTC`",
     )
     expression = Key(read_text, "computes the column from others of the same record")

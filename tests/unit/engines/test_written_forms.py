@@ -27,6 +27,7 @@ MARKS = [(",", ""), (",", "."), (",", " "), (",", "\u202f"), (",", "_"), (".", "
 FORMATS = [
     "%d.%m.%Y", "%Y%m%d", "%m/%d/%Y", "%d.%m.%Y %H:%M", "%Y-%m-%dT%H:%M:%S%z",
     "%d%m%Y%H%M%S%f", "%Y-%m-%d %H:%M:%S.%f%z", "%H%d.%m.%Y", "%Y-%m-%d %H1", "(%d)+%m[%Y]%%",
+    "%H:%M:%S %d.%m.%Y", "%H:%M:%S.%d.%m.%Y", "%f %H:%M:%S %d.%m.%Y",
 ]  # fmt: skip
 ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC", None]
 
@@ -93,9 +94,10 @@ def moments(form: str) -> list[str]:
             "%d": f"{chance.randint(1, 31):{size}{2 if size else ''}}",
             "%H": f"{chance.randint(0, 24):{size}{2 if size else ''}}",
             "%M": f"{chance.randint(0, 59):02}",
-            "%S": f"{chance.randint(0, 60):02}",
+            "%S.%f": f"{chance.randint(0, 60):02}{chance.choice(['', '.', '.5', '.999999999'])}",
+            "%S": f"{chance.randint(0, 60):02}{chance.choice(['', '', '.25'])}",
             "%f": str(chance.randrange(10**9))[: chance.randint(1, 10)],
-            "%z": chance.choice(["Z", "+01:00", "-0530", "+23:59", "-24:00", "+1:00", "", "+01"]),
+            "%z": chance.choice(["Z", "+01:00", "-0530", "+23:59", "-24:00", "+1:00", "", "-11"]),
             "%%": "%",
         }
         text = form
@@ -107,6 +109,16 @@ def moments(form: str) -> list[str]:
         found.append("".join(changed))
     found += ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00Z"]
     return [*found, "2024-01-05", "2024-01-05 10:00:00", " 05.01.2024", "05.01.2024 ", ""]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("kind", [T.DATE, T.TIMESTAMP])
+def test_iso_forms(kind: T, zone: str | None) -> None:
+    # Without a format: a day, hours and minutes, seconds, a fraction, an offset.
+    forms = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%z", "%Y-%m-%dT%H:%M%z"]
+    texts = [text for form in forms for text in moments(form)[::3]]
+    assert agree(texts, InputColumn("c", kind, zone=zone)) > 1500
 
 
 @pytest.mark.one_in(5)

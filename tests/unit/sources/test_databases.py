@@ -168,7 +168,6 @@ def test_tables_and_columns_of_sqlite_that_are_not_there(sqlite: sqlite3.Connect
         assert refused(source("sqlite", "t"), InputColumn(name, T.STRING)) == "E405"
     assert refused(source("sqlite", "v")) == "E406"
     ENGINE.inspect(source("sqlite", "main", "t"), [InputColumn("x", T.STRING)])
-    assert refused(source("sqlite", "t"), InputColumn("x", T.DATE, zone="UTC")) == "E412"
 
 
 def test_tables_and_columns_of_postgresql_that_are_not_there(server: Callable[[str], None]) -> None:
@@ -215,6 +214,16 @@ def test_a_zone_of_what_has_none(server: Callable[[str], None]) -> None:
     server("CREATE TABLE t (x timestamp)")
     column = InputColumn("x", T.TIMESTAMP, zone="Europe/Berlin")
     assert refused(source("postgresql", "t"), column) == "E412"
+
+
+def test_a_format_of_what_is_no_text(server: Callable[[str], None]) -> None:
+    server("CREATE TABLE t AS SELECT date '2026-01-31' AS x, text '31.01.2026 23:30 Z' AS y")
+    column = InputColumn("x", T.DATE, format="%d.%m.%Y")
+    assert refused(source("postgresql", "t"), column) == "E412"
+    server("CREATE VIEW v AS SELECT y AS x FROM t")
+    of = source("postgresql", "v")
+    form, zone = "%d.%m.%Y %H:%M %z", "Europe/Berlin"
+    assert counts(of, T.DATE, ("2026-02-01",), zone=zone, format=form) == [1, 0]
 
 
 def test_encodings_in_which_a_text_could_be_an_error(
@@ -276,6 +285,17 @@ def test_numbers_are_booleans_where_they_are_1_or_0(
     values = [1.0, 1, "1.0 ", " true", 0, 0.0, "0.00", 2, 0.5, None, b"1"]
     sqlite.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
     assert counts(source("sqlite", "t"), T.BOOLEAN, ("false", "true")) == [3, 4, 4]
+
+
+def test_texts_of_sqlite_have_the_declared_form(sqlite: sqlite3.Connection) -> None:
+    sqlite.execute("CREATE TABLE t (x)")
+    texts = ["31.01.2026", "2026-01-31", "2026-01-30T23:30:00Z", 20260131]
+    sqlite.executemany("INSERT INTO t VALUES (?)", [(text,) for text in texts])
+    of, keys = source("sqlite", "t"), ("2026-01-31",)
+    assert counts(of, T.DATE, keys, format="%d.%m.%Y") == [1, 3]
+    assert counts(of, T.DATE, keys, format="%Y%m%d") == [1, 3]
+    assert counts(of, T.DATE, keys) == [1, 2]
+    assert counts(of, T.DATE, keys, zone="Europe/Berlin") == [2, 2]
 
 
 def test_doubles_of_sqlite_are_exact(sqlite: sqlite3.Connection) -> None:

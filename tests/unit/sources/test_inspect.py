@@ -135,7 +135,7 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @ENGINES
 def test_faulty_parquet(tmp_path: Path, engine: str) -> None:
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"n": [CANARY], "m": [1]}), path)
+    pq.write_table(pa.table({"n": [[CANARY]], "m": [1]}), path)
     assert refused(engine, Source(str(path), "parquet")) == "E412"
     missing = (InputColumn("absent", ColumnType.FLOAT),)
     assert refused(engine, Source(str(path), "parquet"), missing) == "E405"

@@ -73,7 +73,7 @@ def test_a_file_that_is_replaced_is_read_anew(tmp_path: Path, opened: list[str])
         assert get("duckdb").aggregate(asked).reveal() == ([2], [12])
         write(tmp_path / "t", 1, n=2.5)
         assert get("duckdb").aggregate(asked).reveal() == ([2], [16])
-        write(tmp_path / "t", 1, n="a text")
+        write(tmp_path / "t", 1, n=["a text"])
         with pytest.raises(Failure):
             get("duckdb").inspect(asked.source, asked.inputs)
     assert len(opened) == 4

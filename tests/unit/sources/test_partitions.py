@@ -99,7 +99,7 @@ def test_what_lies_above_the_named_place_is_no_column(tmp_path: Path) -> None:
         ({f"town={SECRET}/a": {"pay": [1], "town": [SECRET]}}, "E406"),
         ({f"town={SECRET}/town=b/a": {"pay": [1]}}, "E406"),
         ({f"town={SECRET}/a": {"pay": [1]}, "a": {"pay": [1]}}, "E407"),
-        ({f"town={SECRET}/a": {"pay": [1]}, "town=b/a": {"pay": ["x"]}}, "E412"),
+        ({f"town={SECRET}/a": {"pay": [1]}, "town=b/a": {"pay": [["x"]]}}, "E412"),
         ({f"town={SECRET}/a": {"pay": [1]}, "town=b/a": {"old": [1]}}, "E405"),
         ({f"place={SECRET}/a": {"pay": [1]}}, "E405"),
     ],

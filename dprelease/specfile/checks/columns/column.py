@@ -232,37 +232,34 @@ def find_column(
 _TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
-def check_written(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
+def check_written(parts: Mapping[str, Part[ColumnSection]]) -> None:
     """Complain of formats and zones that a column can't have."""
     for part in parts.values():
         keys = part.list_given("format", "zone")
         kind = part.model.type
-        sound = [_may_stand(key, part, source) for key in keys]
+        sound = [_may_stand(key, part) for key in keys]
         if keys and kind is not None and all(sound):
-            _check_form(part, ColumnType(kind), source)
+            _check_form(part, ColumnType(kind))
 
 
-def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bool:
+def _may_stand(key: str, part: Part[ColumnSection]) -> bool:
     """Check whether such a column can have the key; complain if not."""
     kind, why = part.model.type, ""
     if kind not in _TIMES:
         why = f"{key} is for dates and timestamps, but the column is {kind}"
     elif part.model.expression is not None:
         why = f"{key} is for values in the file, but the column is computed"
-    elif key == "format" and source is not None and source.format != "csv":
-        why = "format is for texts in CSV, but this file has types"
     if why:
         part.complain("E111", why, key, hint="leave it out", at="key")
     return not why
 
 
-def _check_form(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -> None:
+def _check_form(part: Part[ColumnSection], kind: ColumnType) -> None:
     form, zone = part.model.format, part.model.zone
     pattern = None if form is None else _read_pattern(part, form, kind)
     if zone is None:
         return
-    of_texts = source is not None and source.format == "csv" and part.is_sound("format")
-    if of_texts and (form is None or (pattern is not None and not pattern.zoned)):
+    if pattern is not None and not pattern.zoned:
         message = "zone needs %z in `format`: the texts don't give a time zone offset"
         hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
         part.complain("E111", message, "zone", hint=hint, at="key")
