@@ -19,12 +19,15 @@ class TimeIsUp(Exception):
 
 
 def run_for(seconds: float, start: int, check: Callable[[Any], None], cases: Any) -> int:
-    """How many cases were tried; what a case raises is raised, the case made small first."""
+    """How many cases were tried; what a case raises is raised, the case made small first.
+
+    One is tried at least, however busy the machine is.
+    """
     end = time.monotonic() + seconds
     tried = 0
     number = start
     has_failed = False  # then it is made small, however long that takes
-    while time.monotonic() < end:
+    while tried == 0 or time.monotonic() < end:
 
         @settings(
             max_examples=BATCH,
@@ -38,7 +41,7 @@ def run_for(seconds: float, start: int, check: Callable[[Any], None], cases: Any
         @given(cases)
         def one(case: Any) -> None:
             nonlocal tried, has_failed
-            if has_failed or time.monotonic() < end:
+            if tried == 0 or has_failed or time.monotonic() < end:
                 tried += 1
                 try:
                     check(case)
