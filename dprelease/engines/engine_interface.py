@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from dprelease.errors import Complaint
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -29,12 +30,15 @@ class Engine(Protocol):
         """Name in ``[data] engine``."""
         ...
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
         """Check that the source has the declared columns, by names, types and headers only.
 
         Args:
             source: Where the table is and how it is written.
             inputs: The columns that requests will read or compute.
+
+        Returns:
+            Warnings, with the keys of the spec that they are about.
 
         Raises:
             Failure: Exit code 4 if a column is missing or has another type, or a file can't be

@@ -19,6 +19,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+UTC_NAMES = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00"})
+"""Names that a type may give UTC as its time zone."""
+
 _DIRECTIVES = {
     "Y": "[0-9]{4}",
     "m": "[0-9]{1,2}",

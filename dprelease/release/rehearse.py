@@ -50,25 +50,25 @@ class MadeUpEngine:
         self._source = source
         self._engine = get("duckdb")
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
         """Check names and types of the made-up table."""
-        self._engine.inspect(self._source, _remove_zones(inputs))
+        return self._engine.inspect(self._source, _remove_written_forms(inputs))
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``; reads the made-up table."""
-        inputs = _remove_zones(request.inputs)
+        inputs = _remove_written_forms(request.inputs)
         return self._engine.aggregate(replace(request, source=self._source, inputs=inputs), share)
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """See ``Engine``; reads the made-up table."""
-        inputs = _remove_zones(request.inputs)
+        inputs = _remove_written_forms(request.inputs)
         return self._engine.records(replace(request, source=self._source, inputs=inputs), share)
 
 
-def _remove_zones(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
-    """Remove the zones of columns."""
-    # The moments of the made-up table are on the clock of their zone already.
-    return tuple(replace(column, zone=None) for column in inputs)
+def _remove_written_forms(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+    """Remove the formats and zones of columns."""
+    # The made-up table has dates, not texts, and its moments are on the clock of their zone.
+    return tuple(replace(column, format=None, zone=None) for column in inputs)
 
 
 def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named

@@ -181,7 +181,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
         stages.expect(_count_steps(certified.plan, sealed=sealed_before))
         if not sealed_before:
             stages.begin("check the structure of the data")
-            inspect(engine, release)
+            warnings += inspect(engine, release)
         stages.begin("charge the budget")
         reservation = _charge(book, certified, name)
         with _guard_charged():
@@ -239,18 +239,22 @@ def _count_steps(plan: Plan, *, sealed: bool) -> int:
     return len(("plan", "check", "charge", "seal", "write")) + 2 * readings + len(plan.records)
 
 
-def inspect(engine: Engine, release: Release) -> None:
+def inspect(engine: Engine, release: Release) -> tuple[Complaint, ...]:
     """Check the structure of the data.
 
     Args:
         engine: Reads names and types.
         release: The checked spec.
 
+    Returns:
+        Warnings, with the place of the key in the spec.
+
     Raises:
         Failure: Exit code 4; complaints have the place of the key in the spec.
     """
     try:
-        engine.inspect(release.data.source, list_all_inputs(release))
+        warnings = engine.inspect(release.data.source, list_all_inputs(release))
+        return tuple(warning._replace(place=release.place(warning.key)) for warning in warnings)
     except Failure as failure:
         raise release.place_failure(failure) from None
 

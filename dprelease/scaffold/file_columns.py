@@ -12,6 +12,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import split_line
 from dprelease.files.packed import decompress, detect_packing
 from dprelease.files.system import open_plain_file
+from dprelease.model.date_formats import UTC_NAMES
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,11 +30,12 @@ _VALUE = re.compile(  # a number, a date, a time: what a name is not
 
 
 class Named(NamedTuple):
-    """A column's name, its type where the file itself declares one, and why no spec can read it."""
+    """A column's name, what the file declares of it, and why no spec can read it."""
 
     name: str
     type: str | None = None
     unread: str = ""
+    zone: str | None = None
 
 
 class Csv(NamedTuple):
@@ -182,7 +184,8 @@ def read_typed_columns(file: str, form: str) -> list[Named]:
         why = (
             f"its name {wrong}" if wrong else "" if kind else "its type can't be declared in a spec"
         )
-        columns.append(Named(field.name, kind, why))
+        zone = getattr(field.type, "tz", None)
+        columns.append(Named(field.name, kind, why, None if zone in UTC_NAMES else zone))
     return columns
 
 

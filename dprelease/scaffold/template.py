@@ -185,7 +185,7 @@ def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
     yield "# boolean reads yes, y, true, t, 1, no, n, false, f, 0; other words are a string's\n"
-    yield '# format = "%d.%m.%Y", of dates and timestamps in CSV that are not in ISO form\n'
+    yield '# format = "%d.%m.%Y", of dates and timestamps whose texts are not in ISO form\n'
     yield "# lower = and upper =, of what is added up or put in order\n"
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
     yield '# other = "other", the group of all other values; without it they are in none\n'
@@ -196,5 +196,7 @@ def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
             yield f"# can't be used: {column.unread}\n"
             continue
         yield f"# type = {quote(column.type) if column.type else ''}".rstrip() + "\n"
+        if column.zone is not None:
+            yield f"# zone = {quote(column.zone)}\n"
         yield '# source = "public: "\n'
     yield "\n"

@@ -245,16 +245,21 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
             "x": [1.5],
             "day": pa.array([0], pa.date32()),
             "at": pa.array([0], pa.timestamp("ms")),
+            "there": pa.array([0], pa.timestamp("ms", "Europe/Berlin")),
+            "utc": pa.array([0], pa.timestamp("ms", "UTC")),
             "label": pa.array([CANARY]).dictionary_encode(),
             "parts": [[1]],
         }
     )
     pq.write_table(table, folder / "a.parquet")
     types = [each.type for each in read_typed_columns(str(folder / "a.parquet"), "parquet")]
-    assert types == ["string", "integer", "float", "date", "timestamp", "string", None]
+    moments = ["timestamp"] * 3
+    assert types == ["string", "integer", "float", "date", *moments, "string", None]
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")
     assert '# [columns.n]\n# type = "integer"\n' in answer.out
+    assert '# type = "timestamp"\n# zone = "Europe/Berlin"\n# source' in answer.out
+    assert answer.out.count("# zone") == 1
     assert (
         "# [columns.parts]\n# can't be used: its type can't be declared in a spec\n" in answer.out
     )

@@ -38,6 +38,17 @@ def test_a_disk_that_fills_up_says_that_nothing_was_charged(cli, folder, monkeyp
     assert not (folder / "out-rehearsal").exists()
 
 
+def test_made_up_dates_have_no_format(cli, folder):
+    spec = (folder / "small.toml").read_text(encoding="utf-8")
+    column = (
+        '[columns.day]\ntype = "timestamp"\nformat = "%d.%m.%Y %H:%M %z"\nzone = "Asia/Tokyo"\n'
+    )
+    spec = spec.replace('name = "visits"\n', 'name = "visits"\nwhere = "MONTH(day) > 6"\n')
+    (folder / "dated.toml").write_text(f"{spec}\n{column}", encoding="utf-8")
+    answer = cli("rehearse", "dated.toml")
+    assert (answer.code, answer.err) == (0, "")
+
+
 def test_all_that_it_writes_is_marked(rehearsed):
     assert sorted(path.name for path in rehearsed.iterdir()) == FILES
     for name in ("report.html", "report.md", "report.json", "datapackage.json"):

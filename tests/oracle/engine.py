@@ -19,7 +19,7 @@ from oracle.values import Record, declared, state_of, text_record
 
 from dprelease import engines
 from dprelease.engines.engine_interface import Engine
-from dprelease.errors import Failure
+from dprelease.errors import Complaint, Failure
 from dprelease.expressions import parse_tree
 from dprelease.model import (
     AggregateRequest,
@@ -51,9 +51,9 @@ class Reference:
 
     name = "reference"
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
         """Check names and types against headers and footers; raises Failure(DATA)."""
-        source_format.lay_out(source, inputs)
+        return source_format.warn_about_zones(source_format.lay_out(source, inputs), inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""

@@ -59,6 +59,7 @@ RANGES = {
     ),
     "W2": ("specfile", "local.record_table_checks"),
     "W3": ("reports",),
+    "W4": ("sources",),
     "W6": ("ledger",),
     "W8": ("output.released_tables",),
 }

@@ -23,6 +23,7 @@ from dprelease.engines.duckdb.duckdb_session import (
     check_zones,
     open_session,
 )
+from dprelease.errors import Complaint
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -34,7 +35,7 @@ from dprelease.model import (
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 from dprelease.sources.shared.request_content import count_held_integers
-from dprelease.sources.shared.source_format import LaidOut, Table, lay_out
+from dprelease.sources.shared.source_format import LaidOut, Table, lay_out, warn_about_zones
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -53,11 +54,11 @@ class DuckDB:
     def __init__(self, laid_out: LaidOut = lay_out) -> None:
         self._laid_out = laid_out
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
         """See ``Engine``; reads headers and footers only."""
         check_memory()
         check_zones(inputs)
-        self._laid_out(source, inputs)
+        return warn_about_zones(self._laid_out(source, inputs), inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``."""

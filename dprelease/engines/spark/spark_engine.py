@@ -17,7 +17,7 @@ from dprelease.engines.spark.spark_messages import DONE, FAILED, Message
 from dprelease.engines.spark.splits import plan_splits
 from dprelease.engines.spark.tasks import Work, bound, merge, read
 from dprelease.engines.spark.versions import list_versions
-from dprelease.errors import Failure, InternalError
+from dprelease.errors import Complaint, Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -36,7 +36,7 @@ from dprelease.sources.shared.data_failures import (
 )
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.shared.request_content import count_held_integers, find_distinct_places
-from dprelease.sources.shared.source_format import Table, lay_out
+from dprelease.sources.shared.source_format import Table, lay_out, warn_about_zones
 
 PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
 BUCKETS = 4  # for each partition: a hash deals them, and would deal few unevenly
@@ -59,11 +59,13 @@ class Spark:
 
         return Spark(SparkCluster(session))
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
         """See ``Engine``; also checks that all executors can do the work."""
         check_memory()
         check_zones(inputs)
-        self._get_cluster().check(lay_out(source, inputs).paths)
+        table = lay_out(source, inputs)
+        self._get_cluster().check(table.paths)
+        return warn_about_zones(table, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``."""

@@ -265,5 +265,6 @@ OF_SPEC = {
     216: "warnings.bound_on_missing_groups",
     217: "warnings.unknown_sector",
     218: "warnings.unit_is_double",
+    219: "warnings.last_bin_of_months",
     220: "warnings.different_records",
 }

@@ -19,6 +19,7 @@ from dprelease.sources.shared.arrow_types import (
     choose_type,
     convert_type,
     find_common_type,
+    find_zones,
     is_text,
 )
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
@@ -42,7 +43,7 @@ class ArrowTable(ColumnLayout, frozen=True):
         parts = splits or [Split(path) for path in self.paths]
         columns = {name: col(field) for name, field in self.fields.items()}
         return RecordStream(
-            Fields(col(RECORDS), columns, self.list_duckdb_types()),
+            Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones),
             lambda count, only: self._open(parts, count, only),
             lambda: sum(self.batches),
             cheap=True,
@@ -103,18 +104,20 @@ class Arrow:
         kinds: list[dict[str, Any]] = []
         batches: list[int] = []
         coded: set[str] = set()
+        zones: dict[str, str] = {}
         for path in paths:
             schema, number = _read_footer(path, pattern)
             check_apart(partitions, schema.names, pattern)
             kinds.append({column.name: choose_type(schema, column, pattern) for column in columns})
             batches.append(number)
+            zones |= find_zones(schema, kinds[-1])
             coded |= {name for name in kinds[-1] if _is_coded(schema.field(name).type)}
         types = {}
         for column in columns:
             common = find_common_type([kind[column.name] for kind in kinds], column, pattern)
             types[column.name] = convert_type(common, column)
         fields = name_fields(*types, *partitions)
-        return ArrowTable(types, frozenset(coded), partitions, fields, paths, tuple(batches))
+        return ArrowTable(types, frozenset(coded), partitions, fields, zones, paths, tuple(batches))
 
 
 SOURCE = Arrow()

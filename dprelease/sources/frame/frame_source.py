@@ -21,7 +21,12 @@ from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import col
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 from dprelease.model.date_formats import build_date_template
-from dprelease.sources.shared.arrow_types import choose_type, convert_type, find_common_type
+from dprelease.sources.shared.arrow_types import (
+    choose_type,
+    convert_type,
+    find_common_type,
+    find_zones,
+)
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
@@ -315,7 +320,7 @@ class FrameTable(ColumnLayout, frozen=True):
             raise InternalError("splits")
         columns = {name: col(field) for name, field in self.fields.items()}
         return RecordStream(
-            Fields(col(RECORDS), columns, self.list_duckdb_types()),
+            Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones),
             self._open,
             lambda: self.frame.records,
             cheap=True,
@@ -364,7 +369,8 @@ class HandedOver:
         for column in columns:
             kind = choose_type(schema, column, WHAT, inferred=True)
             types[column.name] = convert_type(find_common_type([kind], column, WHAT), column)
-        return FrameTable(types, frozenset(), {}, name_fields(*types), self._frame, schema)
+        fields, zones = name_fields(*types), find_zones(schema, types)
+        return FrameTable(types, frozenset(), {}, fields, zones, self._frame, schema)
 
 
 class Missing:

@@ -16,6 +16,7 @@ from dprelease.sources.shared.arrow_types import (
     choose_type,
     convert_type,
     find_common_type,
+    find_zones,
     name_duckdb_type,
 )
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
@@ -61,6 +62,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     row_groups: list[tuple[int, ...]] = []
     without_dictionary: set[str] = set()
     dictionaries: dict[str, frozenset[str]] = {}
+    zones: dict[str, str] = {}
     records = 0
     plain = not partitions
     footer: Footer | None = None
@@ -70,6 +72,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         if structure is None or before is None or not footer.is_structured_like(before):
             check_apart(partitions, footer.schema_arrow.names, source.pattern)
             structure = _lay_out_structure(footer, columns, source.pattern)
+            zones |= find_zones(footer.schema_arrow, structure.types)
         plain = plain and structure.plain
         types_of_files.append(structure.types)
         dictionaries[path] = structure.dictionaries
@@ -105,6 +108,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         frozenset(coded),
         partitions,
         name_fields(*types, *partitions),
+        zones,
         paths,
         records,
         max(1, min(batch, BATCH_ROWS)),

@@ -46,7 +46,7 @@ class ParquetTable(Struct, frozen=True):
         parts = splits or [Split(path) for path in layout.paths]
         columns = {name: col(field) for name, field in layout.fields.items()}
         return RecordStream(
-            Fields(col(RECORDS), columns, layout.list_duckdb_types()),
+            Fields(col(RECORDS), columns, layout.list_duckdb_types(), zones=layout.zones),
             lambda count, only: open_table(layout, parts, count, only),
             lambda: layout.records,
             cheap=True,

@@ -7,7 +7,7 @@ value of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dprelease.errors import Failure
@@ -85,6 +85,17 @@ def choose_type(
             f"leave format out of [columns.{name}]",
         )
     return kind
+
+
+def find_zones(schema: Any, columns: Iterable[str]) -> dict[str, str]:
+    """Find the time zones that the stored types of columns name.
+
+    Args:
+        schema: Arrow schema of a file.
+        columns: Names of columns that are there once.
+    """
+    types = {name: _get_stored_type(schema.field(name).type) for name in columns}
+    return {name: kind.tz for name, kind in types.items() if getattr(kind, "tz", None) is not None}
 
 
 def build_unknown_type_failure(pattern: str) -> Failure:

@@ -19,12 +19,14 @@ class ColumnLayout(Struct, frozen=True):
     ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns
     ``coded`` come as places in a dictionary: faster, and the same texts. ``partitions`` has the
     columns that folders give, as texts. ``fields`` are the names of all columns in the batches.
+    ``zones`` are the time zones that stored types name.
     """
 
     types: Mapping[str, Any]
     coded: frozenset[str]
     partitions: Partitions
     fields: Mapping[str, str]
+    zones: Mapping[str, str]
 
     def list_duckdb_types(self) -> dict[str, str]:
         """List the DuckDB type of each column of the files; the others are texts."""

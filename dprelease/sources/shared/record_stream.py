@@ -25,6 +25,7 @@ class Fields(Struct, frozen=True):
         dialect: How these texts are written.
         as_they_stand: Columns of texts that rows are grouped by before they become keys.
         longest: Typed texts of more bytes become null; None if the reader sees to that.
+        zones: The time zones that stored types name, such as ``Europe/Berlin``.
     """
 
     relation: Sql
@@ -33,6 +34,7 @@ class Fields(Struct, frozen=True):
     dialect: Dialect = field(default_factory=Dialect)
     as_they_stand: frozenset[str] = frozenset()
     longest: int | None = None
+    zones: Mapping[str, str] = field(default_factory=dict)
 
 
 class RecordStream(Struct, frozen=True):

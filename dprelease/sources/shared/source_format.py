@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from dprelease.errors import Complaint
 from dprelease.model import InputColumn, Source
+from dprelease.model.date_formats import UTC_NAMES
 from dprelease.model.source_registry import SOURCES
+from dprelease.sources.shared.data_failures import list_read_columns
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.shared.record_stream import Fields, RecordStream
@@ -138,3 +141,19 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:
     """
     form: SourceFormat = import_module(SOURCES[source.format].module).SOURCE
     return form.lay_out(source, inputs)
+
+
+def warn_about_zones(table: Table, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
+    """Warn of moments that are read on the clocks of UTC, although their type names a zone."""
+    zones = table.stream().fields.zones
+    read = {column.name: column for column in list_read_columns(inputs)}
+    return tuple(
+        Complaint(
+            "W401",
+            f'"{name}" is read in UTC, but its type names the zone {zone}',
+            f'write zone = "{zone}" for the days and hours there, or zone = "UTC" if UTC is meant',
+            key=f"columns.{name}",
+        )
+        for name, zone in zones.items()
+        if zone not in UTC_NAMES and read[name].zone is None and not read[name].opaque
+    )

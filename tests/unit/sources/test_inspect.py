@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
+from dprelease.engines import open_for_table
 from dprelease.engines.duckdb.duckdb_session import open_session
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
@@ -153,6 +154,30 @@ def test_a_timestamp_is_a_moment_or_a_day_and_no_number(tmp_path: Path, engine: 
     for kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
         get(engine).inspect(source, (InputColumn("n", kind),))
     assert refused(engine, source, (InputColumn("n", ColumnType.INTEGER),)) == "E412"
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
+def test_a_zone_that_the_type_names_and_the_spec_does_not(tmp_path: Path, form: str) -> None:
+    zones = {"p": "Europe/Paris", "u": "UTC", "d": "Europe/Paris", "n": None, "who": "Asia/Tokyo"}
+    table = pa.table({name: pa.array([0], pa.timestamp("us", zones[name])) for name in zones})
+    engine = get("duckdb")
+    if form == "parquet":
+        pq.write_table(table, tmp_path / "t.parquet")
+    elif form == "arrow":
+        with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+            writer.write_table(table)
+    else:
+        engine = open_for_table("duckdb", "frame", table)
+    inputs = (
+        InputColumn("p", ColumnType.DATE),
+        InputColumn("u", ColumnType.TIMESTAMP),
+        InputColumn("d", ColumnType.DATE, zone="UTC"),
+        InputColumn("n", ColumnType.DATE),
+        InputColumn("who", ColumnType.STRING, opaque=True),
+    )
+    (warning,) = engine.inspect(Source(str(tmp_path / f"t.{form}"), form), inputs)
+    assert (warning.code, warning.key) == ("W401", "columns.p")
+    assert 'zone = "Europe/Paris"' in warning.hint
 
 
 def test_twins_in_parquet(tmp_path: Path) -> None:

@@ -187,6 +187,34 @@ def test_bins(load_text, simple, kind, edges, labels):
     assert write_bin_labels(found.edges) == labels
 
 
+@pytest.mark.parametrize(
+    ("kind", "edges", "hint"),
+    [
+        ("date", "[2026-01-01, 2026-02-01, 2026-03-01]", '"2026-02-28"'),
+        ("date", "[2025-01-01, '2026-01-01']", '"2025-12-31"'),
+        ("timestamp", "[2026-01-01, 2026-02-01 00:00:00]", '"2026-01-31 23:59:59.999999"'),
+        ("date", "[2026-01-01, 2026-01-31]", ""),
+        ("date", "[2026-01-05, 2026-02-01]", ""),
+        ("timestamp", "[2026-01-01, 2026-02-01 00:00:01]", ""),
+        ("integer", "[20260101, 20260201]", ""),
+    ],
+)
+@pytest.mark.parametrize("place", ["column", "query"])
+def test_a_last_bin_with_the_first_day_of_the_next_month(
+    load_text, simple, place, kind, edges, hint
+):
+    declared = f"\n[columns.c]\ntype = '{kind}'\nsource = 's'\n"
+    query = "\n[[query]]\nname = 'h'\nstatistic = 'histogram'\ncolumn = 'c'\n"
+    bins = f"bins = {edges}\n"
+    parts = [declared, bins, query] if place == "column" else [declared, query, bins]
+    warnings = load_text(simple + "".join(parts)).warnings
+    found = [warning for warning in warnings if warning.code == "W219"]
+    assert len(found) == bool(hint)
+    for warning in found:
+        assert warning.hint.startswith(f"write {hint} if")
+        assert warning.key.endswith(f".bins[{edges.count(',')}]")
+
+
 @given(
     edges=st.lists(st.integers(-50, 50), min_size=2, max_size=6, unique=True).map(sorted),
     value=st.integers(-60, 60),

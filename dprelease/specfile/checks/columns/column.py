@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
@@ -29,6 +31,8 @@ from dprelease.specfile.complaints.places import format_path
 from dprelease.specfile.complaints.reporter import Refused, Spot
 from dprelease.specfile.keys.section_reader import Part, SectionType
 from dprelease.specfile.schema.sections import ColumnSection
+
+_TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
 class DeclaredColumn(NamedTuple):
@@ -69,12 +73,11 @@ def _build_column(
     grid, chosen = read_grid(kind, part)
     keys, edges = _read_keys(kind, part, lists), None
     if model.bins is not None:
-        values = model.bins
         if part.list_given("keys", "keys_file"):
             part.complain(
                 "E111", "the column has both keys and bins", "bins", hint="keep one of them"
             )
-        edges = part.attempt(lambda: read_bins(kind, values), "bins")
+        edges = attempt_bins(kind, model.bins, part)
     groups = part.list_given("keys", "keys_file", "bins")
     keyless = not groups and part.is_sound("keys", "keys_file", "bins")
     column = Column(name, kind, grid, chosen, keys, edges)
@@ -116,6 +119,27 @@ def _read_keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tup
         return read_keys_file(kind, lists.read("keys_file", str(part.path[-1]), file, "E222"))
 
     return part.attempt(read, "keys_file" if inline is None else "keys")
+
+
+_MONTH_BEGINS = re.compile("[0-9]{4}-[0-9]{2}-01(?: 00:00:00)?")
+
+
+def attempt_bins(
+    kind: ColumnType, values: Sequence[object], part: Part[SectionType]
+) -> tuple[str, ...] | None:
+    """Read the edges in ``bins``; complain and give None where they can't be read.
+
+    It warns where bins are months or years, for the last bin holds the first day of the next.
+    """
+    edges = part.attempt(lambda: read_bins(kind, values), "bins")
+    if edges is None or kind not in _TIMES or not all(map(_MONTH_BEGINS.fullmatch, edges)):
+        return edges
+    last_day = date.fromisoformat(edges[-1][:10]) - timedelta(days=1)
+    last_edge = f"{last_day}{' 23:59:59.999999' if kind is ColumnType.TIMESTAMP else ''}"
+    message = f"the last bin, {write_bin_labels(edges)[-1]}, contains {edges[-1]} too"
+    hint = f"write {show(last_edge)} if the last bin is to end with its month"
+    part.warn("W219", message, "bins", len(edges) - 1, hint=hint)
+    return edges
 
 
 def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str | None:
@@ -227,9 +251,6 @@ def find_column(
         hint = suggest_word(name, columns, declare)
         part.complain("E216", f"column {show(name)} is not declared", *keys, hint=hint)
     return columns.get(name)
-
-
-_TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
 def check_written(parts: Mapping[str, Part[ColumnSection]]) -> None:

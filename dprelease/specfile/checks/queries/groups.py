@@ -8,11 +8,11 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Group, KeySelection
+from dprelease.specfile.checks.columns.column import attempt_bins
 from dprelease.specfile.checks.columns.domains import (
     BINNED,
     build_sort_key,
     find_bin_label,
-    read_bins,
     write_bin_labels,
 )
 from dprelease.specfile.checks.queries.query_context import SpecQuery
@@ -116,8 +116,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
         return None
     edges = None
     if model.bins is not None:
-        values = model.bins
-        edges = query.part.attempt(lambda: read_bins(column.type, values), "bins")
+        edges = attempt_bins(column.type, model.bins, query.part)
         if edges is None:
             return None
         if column.other in write_bin_labels(edges):
