@@ -24,6 +24,7 @@ from dprelease.reports.charts.forms import (
     Band,
     Estimate,
     draw_estimates_across,
+    draw_estimates_together,
     draw_line_with_band,
     heat_grid,
     place_keys,
@@ -48,6 +49,8 @@ MOST_POINTS = 750
 """Up to so many points are on a line: two years of days."""
 MOST_FACETS, MOST_IN_FACETS = 12, 2000
 MOST_CELLS = 600
+MOST_TOGETHER = 3
+"""Facets of up to so many rows are one picture, with a mark for each."""
 MOST_ACROSS = 16
 MOST_NUMBERS = 120
 """Up to so many rows the numbers stand beside a chart; of more they are in the file alone."""
@@ -142,6 +145,21 @@ _BEHIND = ("_count", "_mean")
 """Figures that are published beside that of their query: the numbers behind it."""
 
 
+def list_unranked_quantiles(
+    table: OutputTable,
+) -> list[tuple[OutputColumn, Mapping[str, OutputColumn]]]:
+    """List quantiles that are read from running counts, each with what stands beside it."""
+    places = place_columns([(column.name, column.query) for column in table.columns])
+    return [
+        (
+            table.columns[place],
+            {ending: table.columns[other] for ending, other in others.items()},
+        )
+        for place, others in places.items()
+        if table.columns[place].suffix.startswith("_q") and "_rank_moe" not in others
+    ]
+
+
 def find_figures(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
     figures: dict[str, Figure] = {}
@@ -231,6 +249,8 @@ def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and wher
     if not marks:
         return None
     kind = "range" if len(figure.columns) > 1 else form.kind
+    if kind == "dots" and _are_few(form, labels):
+        kind = "together"
     if kind == "range" and (form.kind == "heat" or max(len(p[1]) for p in form.parts) > MOST_LINES):
         return None
     ends = [end for row in marks for end in row.list_ends()]
@@ -239,7 +259,7 @@ def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and wher
         figure, kind, form, table, scale, level, any(row.flagged for row in marks)
     )
     layers = Layers(
-        kind,
+        "dots" if kind == "together" else kind,
         table,
         file,
         tuple(column.name for column in figure.columns),
@@ -256,12 +276,23 @@ def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and wher
         told = _describe_heat_table(figure, texts, any(row.flagged for row in marks))
         value_texts = texts(figure.columns[0])
         return heat_grid((name, figure.title, told, vega), form.keys, rows, value_texts)
-    panels = tuple(
-        (title, _draw_panel(kind, [rows[row] for row in part], form, part, orders, scale))
-        for title, part in form.parts
-    )
+    parts = [(title, [rows[row] for row in part]) for title, part in form.parts]
+    panels: tuple[tuple[str, Drawing], ...]
+    if kind == "together":
+        panels = (("", draw_estimates_together(parts, scale)),)
+    else:
+        panels = tuple(
+            (title, _draw_panel(kind, drawn, form, part, orders, scale))
+            for (title, part), (_, drawn) in zip(form.parts, parts, strict=True)
+        )
     head, numbers, note = _list_numbers(table, figure, file, alone)
     return build_chart(panels, name, figure.title, description, head, numbers, note, vega)
+
+
+def _are_few(form: Form, labels: Sequence[str]) -> bool:
+    """Check whether each facet has the same few rows, which one picture can hold together."""
+    alike = {tuple(labels[row] for row in rows) for _, rows in form.parts}
+    return len(form.parts) > 1 and len(alike) == 1 and len(alike.pop()) <= MOST_TOGETHER
 
 
 def _draw_panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
@@ -312,7 +343,10 @@ def _describe_chart(  # noqa: PLR0913, PLR0917 - all that a picture needs said
         )  # fmt: skip
     elif has_interval:
         sentences.append(say("charts.figures.dots", level=level))
-    if len(form.parts) > 1:
+    if kind == "together":
+        key = get_column_title(form.keys[-1])
+        sentences.append(say("charts.figures.together", key=key))
+    elif len(form.parts) > 1:
         key = next(get_column_title(column) for column in table.columns if column.kind == "key")
         sentences.append(say("charts.figures.panels", key=key))
     if flagged:

@@ -41,9 +41,10 @@ class Estimate(NamedTuple):
         return self.interval or (self.value,)
 
 
-LETTERS, LETTER = 20, 6.2  # of a label beside a row, and the width of one
+LETTERS, LETTER = 24, 6.2  # of a label beside a row, and the width of one
 ACROSS = 212.0  # the width beside the labels
-ROW = 18.0
+ROW, ROW_IN_GROUP = 18.0, 11.0
+LEGEND_LETTERS = 40
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
@@ -58,12 +59,7 @@ def draw_estimates_across(
     across = scale._replace(start=x_start, end=x_end)
     bottom = top + ROW * len(estimates)
     drawing = Drawing(bottom + 20, x_end + 20)
-    for tick, label in across.ticks:
-        x, style = across.place(tick), "zero" if tick == 0 else "grid"
-        drawing.draw_line((x, top), (x, bottom + 3), style)
-        drawing.write_text(
-            x, bottom + 16, say(form, share=label) if form else label, anchor="middle"
-        )
+    _draw_ticks(drawing, across, (top, bottom), form)
     for place, estimate in enumerate(estimates):
         y = top + ROW * (place + 0.5)
         drawing.write_text(0, y + 4, labels[place])
@@ -82,6 +78,61 @@ def draw_estimates_across(
                 drawing.draw_box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
             _draw_dot(drawing, (across.place(estimate.value), y), estimate.flagged)
     return drawing
+
+
+def draw_estimates_together(
+    groups: Sequence[tuple[str, Sequence[Estimate]]], scale: Scale
+) -> Drawing:
+    """Draw a few estimates in the row of each group, one below the other, each by its own mark."""
+    labels = [cut(label, LETTERS) for label, _ in groups]
+    names = [cut(estimate.label, LEGEND_LETTERS) for estimate in groups[0][1]]
+    x_start, top = 14 + LETTER * max(map(count_letters, labels)), 4.0
+    row = ROW_IN_GROUP * len(names) + 8
+    bottom = top + row * len(groups)
+    drawing = Drawing(bottom + 24 + 16 * len(names))
+    across = scale._replace(start=x_start, end=WIDTH - 20.0)
+    _draw_ticks(drawing, across, (top, bottom))
+    for place, (label, (_, estimates)) in enumerate(zip(labels, groups, strict=True)):
+        y = top + row * place + 4
+        drawing.write_text(0, y + (row - 8) / 2 + 4, label)
+        for number, estimate in enumerate(estimates):
+            middle = y + ROW_IN_GROUP * (number + 0.5)
+            if estimate.value is None:
+                drawing.write_text(x_start + 4, middle + 4, say("words.empty"))
+                continue
+            if estimate.interval is not None:
+                low, high = map(across.place, estimate.interval)
+                drawing.draw_box((low, middle - 1.5), (max(high - low, 1.0), 3), "interval")
+            spot = across.place(estimate.value), middle
+            _draw_mark(drawing, spot, number, estimate.flagged)
+    for number, name in enumerate(names):
+        y = bottom + 32 + 16 * number
+        _draw_mark(drawing, (x_start + 4, y - 4), number, flagged=False)
+        drawing.write_text(x_start + 14, y, name)
+    return drawing
+
+
+def _draw_ticks(drawing: Drawing, across: Scale, ends: tuple[float, float], form: str = "") -> None:
+    """Draw a line down for each tick, with its label below."""
+    top, bottom = ends
+    for tick, label in across.ticks:
+        x, style = across.place(tick), "zero" if tick == 0 else "grid"
+        drawing.draw_line((x, top), (x, bottom + 3), style)
+        drawing.write_text(
+            x, bottom + 16, say(form, share=label) if form else label, anchor="middle"
+        )
+
+
+def _draw_mark(drawing: Drawing, place: tuple[float, float], number: int, flagged: bool) -> None:
+    """Draw a dot, a square or a diamond."""
+    x, y = place
+    style = "hollow" if flagged else ("bar", "mark-2", "mark-3")[number]
+    if number == 0:
+        drawing.draw_dot(x, y, 3.2, style)
+    elif number == 1:
+        drawing.draw_box((x - 2.8, y - 2.8), (5.6, 5.6), style)
+    else:
+        drawing.draw_path([(x, y - 4), (x + 4, y), (x, y + 4), (x - 4, y)], style, closed=True)
 
 
 def _draw_dot(drawing: Drawing, place: tuple[float, float], flagged: bool) -> None:

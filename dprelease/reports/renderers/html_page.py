@@ -23,6 +23,7 @@ from dprelease.reports.sections.document import (
     Document,
     FactsLabel,
     Figure,
+    FigureColumn,
     FigureTable,
     Group,
     Heading,
@@ -51,6 +52,7 @@ SMALL, LETTER, GAP = 15.0, 0.53, 0.9  # fits everywhere; width of a letter, and 
 PAGE, BROAD = 73, 80  # the width of all that stands on a page, and what fits there in small type
 PAPER = 52
 WORD = 16
+FEW = 4  # a table of so many columns stays one on a phone
 
 _CODE = re.compile(r"`([^`]*)`")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -406,18 +408,23 @@ def _need(columns: Iterable[Iterable[str]]) -> float:
     return LETTER * sum(widths) + GAP * len(widths)
 
 
-def _iter_words(text: str) -> Iterator[str]:
-    """Give what is not broken of a text: its words, and some letters in any case."""
-    yield from text.replace("_", "_ ").split()
-    yield text[:WORD]
+def _iter_words(text: str, has_words: bool = True) -> Iterator[str]:
+    """Give what is not broken of a text: its words, and as many letters as a line should have."""
+    yield from text.split()
+    if has_words:
+        yield text[:WORD]
 
 
 def _render_table(table: Table) -> Html:
+    has_words = len(table.head) > FEW
     need = _need(
         [
-            word
-            for text in (title, *(_render_plain(row[at]) for row in table.rows))
-            for word in (text.split() if at in table.numbers else _iter_words(text))
+            *_iter_words(title, has_words and at not in table.numbers),
+            *(
+                word
+                for row in table.rows
+                for word in _iter_unbroken(row[at], has_words, at in table.numbers)
+            ),
         ]
         for at, title in enumerate(table.head)
     )
@@ -445,71 +452,86 @@ def _render_table(table: Table) -> Html:
     return _render_fitted_table(table.name, table.caption, head, map(render_row, table.rows), need)
 
 
-def _render_plain(cell: Cell) -> str:
+def _iter_unbroken(cell: Cell, has_words: bool, is_number: bool) -> Iterator[str]:
+    """Give what is not broken of a cell: all of a number, of a mark and of a link."""
     if isinstance(cell, Status | Link):
-        return f"{cell.text}   "
-    return cell if isinstance(cell, str) else "-" if cell is None else format_number(cell)
+        yield f"{cell.text}   "
+    elif is_number or not isinstance(cell, str):
+        yield cell if isinstance(cell, str) else "-" if cell is None else format_number(cell)
+    else:
+        yield from _iter_words(cell, has_words)
 
 
 def _render_figures(table: FigureTable) -> Html:
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.head)
-    pads = [max((len(cell.noise) for cell in column), default=0) for column in columns]
-    flagged = [any(cell.flag for cell in column) for column in columns]
+    # What the noise does to a figure, and its mark, stand in a cell of their own beside it.
+    beside = [any(cell.noise or cell.flag for cell in column) for column in columns]
+    has_words = len(table.head) > FEW
     need = _need(
-        texts
+        [
+            *_iter_words(column.name.replace("_", "_ "), has_words),
+            *_iter_words(column.remark, has_words),
+            *(
+                text
+                for cell in cells
+                for text in (
+                    [_join_noise(cell), cell.flag]
+                    if cell.number
+                    else _iter_words(_join_noise(cell), has_words)
+                )
+            ),
+        ]
         for column, cells in zip(table.head, columns, strict=True)
-        for texts in (
-            [
-                *column.name.replace("_", "_ ").split(),
-                *(
-                    word
-                    for cell in cells
-                    for text in [f"{cell.figure} {cell.noise}"]
-                    for word in ([text] if column.number else _iter_words(text))
-                ),
-            ],
-            [cell.flag[: len(cell.flag) * 9 // 10] for cell in cells],
-        )
-        if any(texts)
     )
     short = all(
         count_letters(cell.figure) <= WORD for column in columns[: table.keys] for cell in column
     )
-    names = [_format_card_name(column.name) if need > SMALL else "" for column in table.head]
+    names = [_name_in_cards(column) if need > SMALL else "" for column in table.head]
 
     def render_head() -> Iterator[Html]:
-        for column, has_flag in zip(table.head, flagged, strict=True):
-            style, title = "n" if column.number else "", column.description
+        for column, is_wide in zip(table.head, beside, strict=True):
             name = Html(_escape(column.name).replace("_", "_<wbr>"))  # lines may end there
-            yield build_tag("th", name, scope="col", class_=style, title=title)
-            if has_flag:
-                yield build_tag("th", say("page.flag"), scope="col")
+            remark = [" ", build_tag("small", column.remark)] if column.remark else []
+            yield build_tag(
+                "th",
+                name,
+                *remark,
+                scope="col",
+                colspan="2" if is_wide else "",
+                class_="n" if column.number else "",
+                title=column.description,
+            )
 
     def render_cells(row: Sequence[Figure]) -> Iterator[Html]:
-        for place, (column, cell) in enumerate(zip(table.head, row, strict=True)):
+        for place, cell in enumerate(row):
             if place < table.keys:
                 key = build_tag("bdi", cell.figure)
                 yield build_tag("th", key, scope="row", class_="k" if short else "")
                 continue
             figure = (
                 _split_pale(cell.figure, cell.pale)
-                if column.number
+                if cell.number
                 else [build_tag("bdi", cell.figure)]
             )
-            # spaces as wide as a digit: what stands after ± begins at one place in all rows
-            padding = "\u2007" * (pads[place] - len(cell.noise)) if column.number else ""
-            noise = (
-                [" ", build_tag("span", cell.noise + padding, class_="moe")] if pads[place] else []
-            )
-            style = "n" if column.number else ""
-            yield build_tag("td", *figure, *noise, class_=style, data_name=names[place])
-            if flagged[place]:
-                flag = build_tag("span", cell.flag, class_="flag") if cell.flag else NONE
-                yield build_tag("td", flag, class_="f")
+            style = "n" if table.head[place].number else ""
+            yield build_tag("td", *figure, class_=style, data_name=names[place])
+            if beside[place]:
+                noise = cell.noise.replace("± ", "±\u00a0")
+                flag = [" ", build_tag("span", cell.flag, class_="flag")] if cell.flag else []
+                yield build_tag("td", noise, *flag, class_="m")
 
     rows = (build_tag("tr", *render_cells(row)) for row in table.rows)
     head = render_head()
     return _render_fitted_table(table.name, table.caption, head, rows, need, is_titled=True)
+
+
+def _name_in_cards(column: FigureColumn) -> str:
+    name = _format_card_name(column.name)
+    return say("words.remark", text=name, remark=column.remark) if column.remark else name
+
+
+def _join_noise(cell: Figure) -> str:
+    return f"{cell.figure} {cell.noise}" if cell.noise else cell.figure
 
 
 def _split_pale(figure: str, pale: int) -> list[Cell]:

@@ -89,7 +89,9 @@ def _iter_blocks(parts: Iterable[Part]) -> Iterator[str]:
             case FigureTable():
                 yield from (f"#### {render_cell(part.caption)}" for _ in part.caption[:1])
                 rows = (tuple(map(_render_figure, row)) for row in part.rows)
-                yield _render_grid([column.name for column in part.head], rows)
+                yield _render_grid(
+                    [f"{column.name} {column.remark}".strip() for column in part.head], rows
+                )
             case Definitions():
                 definitions = [tuple(map(render_cell, row)) for row in part.rows]
                 yield "\n".join(

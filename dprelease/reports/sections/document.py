@@ -99,23 +99,25 @@ class Table(NamedTuple):
 
 
 class FigureColumn(NamedTuple):
-    """A column of a published table."""
+    """A column of a published table, with a remark that holds for each of its figures."""
 
     name: str
     description: str
     number: bool
+    remark: str = ""
 
 
 class Figure(NamedTuple):
     """A published figure, what the noise does to it, and whether it is flagged.
 
-    ``pale`` is how many of its last letters are worth no more than the noise.
+    ``pale`` is how many of its last letters are worth no more than the noise. A name is no number.
     """
 
     figure: str
     noise: str = ""
     flag: str = ""
     pale: int = 0
+    number: bool = True
 
 
 class FigureTable(NamedTuple):

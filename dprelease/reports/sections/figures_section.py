@@ -31,6 +31,7 @@ from dprelease.reports.charts.figure_charts import (
     choose_form,
     draw_figure_chart,
     find_figures,
+    list_unranked_quantiles,
 )
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.model.report_model import Column
@@ -54,6 +55,8 @@ ROWS_SHOWN = 24
 ROWS_BESIDE_CHARTS = 8
 """A table of more rows is folded up where charts show its figures."""
 COLUMNS_BESIDE_CHARTS = 4
+ROWS_TURNED, COLUMNS_TURNED = 2, 4
+"""A table of so few rows is turned if it has more figures: each has a row then."""
 MOST_NAMED = 3
 MOST_CHARTS = 24
 _PACKAGE = "datapackage.json"
@@ -198,7 +201,7 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         say("figures.weak.low_or_hidden"),
         say("words.share"),
     )
-    worst = [(group[1], share) for *group, share, _ in rows[:MOST_NAMED]]
+    worst = [(f"{group} ({column})", share) for column, group, share, _ in rows[:MOST_NAMED]]
     named = "; ".join(say("words.labelled", label=name, text=share) for name, share in worst)
     title = say("words.labelled", label=say("figures.weak.title"), text=named)
     yield Details(title, (Table("worse", caption, head, rows),))
@@ -211,7 +214,7 @@ def _lay_out(
     charts: Sequence[Chart | HeatTable],
     clipped: Collection[str],
 ) -> Iterator[Part]:
-    notes: list[Paragraph] = []
+    notes = [Paragraph(text) for text in _iter_once(table)]
     if not table.rows:
         notes.append(Paragraph(say("figures.no_keys")))
     # figures that the limits on a unit's rows can cut, or that lack what scaling takes off
@@ -304,28 +307,77 @@ def _count_pale(value: object, half: Fraction | None) -> int:
 def _build_figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
     beside = place_columns([(column.name, column.query) for column in columns])
+    once = {column.name for column in _list_once(table)}
     # The bin beside an edge says it in words.
-    main = [place for place in beside if columns[place].kind != "edge"]
+    main = [
+        place
+        for place in beside
+        if columns[place].kind != "edge" and columns[place].name not in once
+    ]
     caption = ""
     if table.rows > ROWS_SHOWN:
         caption = say("figures.first_rows", shown=ROWS_SHOWN, rows=table.rows, file=file)
-    return FigureTable(
-        f"table-{number}",
-        caption,
-        tuple(
-            FigureColumn(
-                title_with_unit(columns[place]),
-                word(columns[place].description),
-                columns[place].kind in _NUMBERS,
-            )
-            for place in main
-        ),
-        sum(columns[place].kind == "key" for place in main),
-        tuple(
-            tuple(_build_figure(row, place, beside[place], columns, at) for place in main)
+    figure_columns = [
+        [
+            _build_figure(row, place, beside[place], columns, at)
             for at, row in enumerate(iter_first_rows(columns, ROWS_SHOWN))
-        ),
+        ]
+        for place in main
+    ]
+    head = []
+    for place, figures in zip(main, figure_columns, strict=True):
+        is_number = columns[place].kind in _NUMBERS
+        noises = {figure.noise for figure in figures}
+        remark = ""
+        if not is_number and len(figures) > 1 and len(noises) == 1:
+            (remark,) = noises  # of all choices alike: said once
+            figures[:] = [figure._replace(noise="") for figure in figures]
+        title, description = title_with_unit(columns[place]), word(columns[place].description)
+        head.append(FigureColumn(title, description, is_number, remark))
+    keys = sum(columns[place].kind == "key" for place in main)
+    rows = tuple(zip(*figure_columns, strict=True))
+    wide = FigureTable(f"table-{number}", caption, tuple(head), keys, rows)
+    is_turned = len(rows) <= ROWS_TURNED and len(main) - keys > COLUMNS_TURNED
+    return _turn(wide) if is_turned and table.rows else wide
+
+
+def _turn(table: FigureTable) -> FigureTable:
+    """Turn a table of many figures and few rows: each figure has a row."""
+    names = [" · ".join(cell.figure for cell in row[: table.keys]) for row in table.rows]
+    head = (
+        FigureColumn(say("changes.table.figure"), "", number=False),
+        *(FigureColumn(name or say("words.value"), "", number=True) for name in names),
     )
+    turned = zip(*(row[table.keys :] for row in table.rows), strict=True)
+    rows = (
+        (Figure(column.name, number=False), *cells)
+        for column, cells in zip(table.head[table.keys :], turned, strict=True)
+    )
+    return FigureTable(table.name, table.caption, head, 1, tuple(rows))
+
+
+def _iter_once(table: OutputTable) -> Iterator[str]:
+    """Say once, below the table, what all of its rows have alike."""
+    columns = table.columns
+    beside = place_columns([(column.name, column.query) for column in columns])
+    once = _list_once(table)
+    (row,) = iter_first_rows(columns, 1) if once else ((),)
+    for column in once:
+        place = columns.index(column)
+        figure = _build_figure(row, place, beside[place], columns, 0)
+        text = f"{figure.figure} {figure.noise}".strip()
+        yield say("words.labelled", label=title_with_unit(column), text=text)
+
+
+def _list_once(table: OutputTable) -> list[OutputColumn]:
+    """List the quantiles that are read from running counts, and so are the same in all rows."""
+    if table.rows < 2:
+        return []
+    return [
+        column
+        for column, named in list_unranked_quantiles(table)
+        if all(len(set(other.values)) == 1 for other in (column, *named.values()))
+    ]
 
 
 def _build_figure(
@@ -361,6 +413,7 @@ def _build_figure(
         _count_pale(value, _find_halfwidth(column, beside, columns, at))
         if column.kind in _NUMBERS
         else 0,
+        column.kind in _NUMBERS,
     )
 
 

@@ -121,6 +121,35 @@ def test_an_ordered_key_is_a_line_with_a_band_and_other_keys_stand_apart():
     assert len(shapes(broken, "path", "stroke-1")) == 2
 
 
+def test_facets_of_a_few_rows_are_one_picture_with_a_mark_for_each():
+    flags = ["ok"] * 3 + ["low_reliability"] + ["ok"] * 2
+    made = table([10, 20, 30, 40, 50, 60], keys=cross_keys(3, 2), flags=flags)
+    chart = draw_chart(made, NO_ORDER)
+    assert chart.svg.count("<svg") == 1
+    dots = [float(each.get("cx")) for each in shapes(chart, "circle", "bar")]
+    squares = [float(each.get("x")) + 2.8 for each in shapes(chart, "rect", "mark-2")]
+    (hollow,) = shapes(chart, "rect", "hollow")
+    assert len(dots) == 3 + 1  # with the one of the legend
+    assert squares[0] - dots[0] == pytest.approx((dots[1] - dots[0]) / 2, abs=0.2)
+    assert float(hollow.get("x")) + 2.8 == pytest.approx(2 * dots[1] - squares[0], abs=0.2)
+    texts = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    assert [text for text in texts if text[0] == "r"] == ["r0", "r1", "r2"]
+    assert texts[-2:] == ["0", "10"]
+    assert "Each age has its own mark, in the order of the lines below." in chart.description
+    assert "panel" not in chart.description
+
+
+def test_labels_take_the_room_that_they_need():
+    def start(labels):
+        chart = draw_chart(table([10, 20], keys={"key": labels}))
+        return min(float(each.get("x1")) for each in shapes(chart, "line", "grid"))
+
+    assert start(["Male", "Female"]) < 60
+    assert 130 < start(["x" * 20, "y"]) < 160
+    panels = draw_chart(table(list(range(0, 12)), keys=cross_keys(3, 4)), NO_ORDER)
+    assert 'class="panels narrow"' in panels.svg
+
+
 def test_two_keys_are_facets_of_one_axis():
     chart = draw_chart(table(list(range(0, 12)), keys=cross_keys(3, 4)), NO_ORDER)
     assert isinstance(chart, Chart)
