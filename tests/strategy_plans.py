@@ -216,6 +216,28 @@ def plan_split(*by: str, **privacy: Any) -> Plan:
     return combine(made, [both], [terms, terms[:1]])
 
 
+def plan_apart(
+    *by: str, first: str = "y < 3", second: str = "y > 5", total: bool = True, **privacy: Any
+) -> Plan:
+    """The records that meet each of two conditions, those that meet none, and all as their sum."""
+    asked = [*([(by, None)] if total else []), (by, first), (by, second)]
+    made = release(*asked, **privacy)
+    groups = [group.complete() for group in made.queries[0].groups]
+    rows = (2 if privacy.get("people") else 1) * (
+        2 if privacy.get("adjacency") == "replace-one" else 1
+    )
+    filters = [*(query.where for query in made.queries[-2:]), None]
+    cells = ((1, 0, 0), (0, 1, 0), (-1, -1, 1))
+    both = replace(
+        step("apart", rows, rows**2 if privacy.get("people") else rows, groups, (), filters, cells),
+        apart=True,
+    )
+    places = tuple(range(len(groups)))
+    terms = [Term("apart", ONE, row, places) for row in (0, 1, 2)]
+    parts = [terms[:1], terms[1:2]]
+    return combine(made, [both], [*([terms] if total else []), *parts])
+
+
 def plan_by_filters(**privacy: Any) -> Plan:
     """The records and those that pass a filter, which are read with nothing of the others."""
     made = release(((), None), ((), "y > 3"), **privacy)

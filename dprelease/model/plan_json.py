@@ -77,7 +77,7 @@ def step_json(step: Step) -> Json:
     Returns:
         JSON values. ``cells`` is None where the keys are private. ``form`` and its parts are there
         only for choices and quantiles, ``threshold`` only for private keys, ``stairs`` only for a
-        staircase, ``groups`` and ``axes`` only for mixed cells.
+        staircase, ``groups`` and ``axes`` only for mixed cells, ``apart`` only where it is true.
     """
     loss, sensitivity = step.loss, step.sensitivity
     return {
@@ -96,6 +96,7 @@ def step_json(step: Step) -> Json:
         # Private keys have no number of cells before they are selected.
         "cells": None if step.query.private else step.query.cells,
         **_describe_mixing(step),
+        **({"apart": True} if step.apart else {}),
     }
 
 

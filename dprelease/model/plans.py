@@ -59,9 +59,9 @@ class Step(Struct, frozen=True):
     step selects its table's private keys: those whose released integers together reach it. These
     are the cells of all other steps of the table, whatever their form;
     see ``kernel.chapters.private_keys.shown_keys``.
-    With ``axes``, one for each group of the query and one for its axis, the cells are mixed along
-    each before noise is added; else they are released as they are. With ``points``, in place of
-    measures, the records of each value of their grid are counted, along the last axis.
+    With ``axes``, one for each group and the axis of the query, the cells are mixed along each
+    before noise is added. With ``points``, in place of measures, the records of each value of their
+    grid are counted, along the last axis. ``apart``: no record meets two filters of measures.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
     ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
     QUANTILES: for each cell and quantile a grid integer, by ``scheme``.
@@ -80,6 +80,7 @@ class Step(Struct, frozen=True):
     points: Quantity | None = None  # of QUANTILES and of counts by value: what is put in order
     axes: tuple[AxisMatrix, ...] = ()
     survey_weight: Quantity | None = None  # of QUANTILES: how much of it each record is
+    apart: bool = False
 
     @property
     def draws(self) -> int:

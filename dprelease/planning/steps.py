@@ -133,6 +133,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
             points=self.released.points,
             axes=self.released.axes,
             survey_weight=self.released.survey_weight,
+            apart=self.released.apart,
         )
 
 

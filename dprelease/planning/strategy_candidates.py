@@ -26,6 +26,7 @@ least squares; as in Barak et al. 2007 and Hay et al. 2010 for single cases).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
@@ -43,6 +44,7 @@ from dprelease.model import (
     EACH,
     Adjacency,
     AxisMatrix,
+    ColumnType,
     Group,
     Measure,
     MeasureKind,
@@ -98,7 +100,8 @@ class Way(Enum):
     each, and twice those that have a number less the total if some may have none, and the total,
     each times a factor, with noise that is drawn together (``mechanisms.cube``). Of conditions,
     COUNTS: the counts themselves, with such noise; SPLIT: of a single one the records that meet it,
-    those that do not, and those of which nobody knows.
+    those that do not, and those of which nobody knows; of several that exclude each other the
+    records that meet each, and those that meet none.
     """
 
     HALVES = "halves"
@@ -156,8 +159,11 @@ class Piece(Struct, frozen=True, dict=True):
         first = self.firsts[place]
         own, records = {first: mix.centred, first + 1: mix.missing}, mix.records
         if self.way is Way.SPLIT:  # of these twice the count less the known is what two differ by
-            own = {0: mix.centred, 1: -mix.centred, 2: mix.missing}
-            own = {row: own[row] + records for row in self.held}
+            own = {
+                row: records + (mix.centred if row == place else -mix.centred) for row in self.held
+            }
+            if self.rows > len(self.features):
+                own[2] = records + mix.missing
         elif self.way is Way.COUNTS:
             own = {first: mix.centred + records}
         elif self.way is Way.TOGETHER:
@@ -366,12 +372,16 @@ class Candidate(Struct, frozen=True):
 
 
 def iter_candidates(
-    block: Block, *, concentrated: bool, jointly: bool = False
+    block: Block,
+    types: Mapping[str, ColumnType],
+    *,
+    concentrated: bool,
+    jointly: bool = False,
 ) -> Iterator[Candidate]:
     """Give the ways to release a block other than today's.
 
-    Where losses are ``concentrated`` nothing is better than centred pieces. ``jointly``: those with
-    conditions in other ways than HALVES, and no others.
+    ``types``: those of all columns. Where losses are ``concentrated`` nothing is better than
+    centred pieces. ``jointly``: those with conditions in other ways than HALVES, and no others.
     """
     sets = [complete_groups(draft.query.groups) for draft in block.tables]
     wholes = [complete_groups(draft.query.groups) for draft in block.others]
@@ -387,7 +397,7 @@ def iter_candidates(
     features, figures = _gather_features(block, wholes, totals)
     if jointly:
         axes_of = dict(zip(wholes, totals, strict=True))
-        for own in _list_joint_ways(block, features):
+        for own in _list_joint_ways(block, features, types):
             held = {axes_of[piece.groups] for piece, _ in own if piece.held}
             needed = {axes_of[piece.groups] for piece, _ in own if not piece.is_whole}
             left = {*tables, *needed} - held
@@ -440,7 +450,9 @@ def _list_halves(cells: tuple[Group, ...], members: Sequence[_Member]) -> list[_
 
 
 def _list_joint_ways(
-    block: Block, features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]]
+    block: Block,
+    features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]],
+    types: Mapping[str, ColumnType],
 ) -> list[list[_Own]]:
     """List the ways in which features of some cells are released otherwise than as halves."""
     ways_of: list[list[list[_Own]]] = []
@@ -448,7 +460,19 @@ def _list_joint_ways(
         parts = [members for own, members in features if own == cells]
         halves = [piece for members in parts for piece in _list_halves(cells, members)]
         members = [*chain.from_iterable(parts)]
-        ways_of.append([halves, *_list_joint_pieces(block, cells, members)])
+        families = _split_exclusive(cells, members, types)
+        left = {number for _, numbers in families for number in numbers}
+        others = [[member for member in part if member[0] not in left] for part in parts]
+        rest = [member for member in members if member[0] not in left]
+        apart: list[list[_Own]] = [
+            [*families, *pieces]
+            for pieces in (
+                [piece for part in others if part for piece in _list_halves(cells, part)],
+                *(_list_joint_pieces(block, cells, rest) if rest else ()),
+            )
+            if families
+        ]
+        ways_of.append([halves, *apart, *_list_joint_pieces(block, cells, members)])
     if prod(map(len, ways_of)) <= MOST_WAYS:
         chosen = [*product(*ways_of)]
     else:  # all in the last way that they have, or those of single features as halves
@@ -459,6 +483,41 @@ def _list_joint_ways(
         ]
     made = [[piece for pieces in ways for piece in pieces] for ways in chosen]
     return [own for own in made if any(piece.is_whole for piece, _ in own)]
+
+
+def _split_exclusive(
+    cells: tuple[Group, ...], members: Sequence[_Member], types: Mapping[str, ColumnType]
+) -> list[_Own]:
+    """Make a piece of each family of conditions that exclude each other.
+
+    A condition that shares no column with another one is not looked at.
+    """
+    conditions = {
+        member: member[1].total.where
+        for member in members
+        if member[1].total.quantity is None and member[1].known is None
+    }
+    readers = Counter(
+        name for where in conditions.values() if where is not None for name in where.columns
+    )
+    looked_at = [
+        (member, where)
+        for member, where in conditions.items()
+        if where is not None and any(readers[name] > 1 for name in where.columns)
+    ]
+    if len(looked_at) < 2 or len(looked_at) > MOST_CONDITIONS:
+        return []
+    # Imported here for start-up: few specs have such conditions.
+    from dprelease.planning.exclusive_conditions import find_exclusive
+
+    families = find_exclusive([where for _, where in looked_at], types)
+    return [
+        (
+            Piece(cells, features=tuple(looked_at[place][0][1] for place in family), way=Way.SPLIT),
+            [looked_at[place][0][0] for place in family],
+        )
+        for family in families
+    ]
 
 
 def _list_joint_pieces(
@@ -691,8 +750,12 @@ def _define_joint_release(block: Block, piece: Piece) -> Released:
     if piece.way is Way.COUNTS:
         rows = [row[:-1] for row in own[:-1]]
         return Released(halves.measures[:-1], tuple(rows), halves.unit, together=True)
+    ones = (Fraction(1),) * number
+    if len(piece.features) > 1:
+        others = (*(-1 for _ in piece.features), 1)
+        return Released(halves.measures, (*own[:-1], others), ones, apart=True)
     less = [tuple(map(sub, row, before)) for before, row in pairwise(own)]
-    return Released(halves.measures, (own[0], *less), (Fraction(1),) * number)
+    return Released(halves.measures, (own[0], *less), ones)
 
 
 def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
@@ -702,7 +765,9 @@ def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Se
     contribution = neighbours.contribution
     if piece.way is Way.SPLIT:
         outputs = (1 + piece.rows) * prod(sizes)
-        return strategy_sensitivity.bound_split_change(contribution, outputs, replaced=replaced)
+        return strategy_sensitivity.bound_split_change(
+            contribution, outputs, replaced=replaced, several=len(piece.features) > 1
+        )
     if piece.way is Way.TOGETHER:
         moved = [
             move

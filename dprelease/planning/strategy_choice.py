@@ -117,6 +117,7 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     today = {name: error * (shares or {}).get(name, 1.0) for name, error in today.items()}
+    types = {column.name: column.type for column in release.columns.values()}
     search = _Search(release, drafts, today, concentrated, scope)
     chosen_drafts: list[Draft] = []
     best: list[Draft] | None = None
@@ -139,7 +140,9 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
             outcomes = [
                 search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
                 for jointly in ((False, True) if scope.is_joint else (False,))
-                for candidate in iter_candidates(tried, concentrated=concentrated, jointly=jointly)
+                for candidate in iter_candidates(
+                    tried, types, concentrated=concentrated, jointly=jointly
+                )
             ]
             options = [outcome for outcome in outcomes if not isinstance(outcome, str)]
             if options:

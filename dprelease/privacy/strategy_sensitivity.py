@@ -36,7 +36,9 @@ each condition and n, C is 1.
 does one in the place of another.
 
 *A condition and its complement.* Of x and n - x a record changes one, by 1. One in the place of
-another changes two by 1, or one by 1.
+another changes two by 1, or one by 1. So it is for conditions of which no record meets two, with
+the records that meet none of them: each record is in one of these counts (parallel composition:
+McSherry 2009, "Privacy Integrated Queries", theorem 4).
 
 *Units of R rows.* The change is a sum of R such vectors, or of R differences: R times as long.
 """
@@ -152,21 +154,27 @@ def bound_counts_change(contribution: Contribution, conditions: int) -> Sensitiv
     return replace(counts, cube=contribution.rows, derivation=words)
 
 
-def bound_split_change(contribution: Contribution, outputs: int, *, replaced: bool) -> Sensitivity:
-    """Bound the change of the records that meet a condition and of those that do not.
+def bound_split_change(
+    contribution: Contribution, outputs: int, *, replaced: bool, several: bool = False
+) -> Sensitivity:
+    """Bound the change of counts of disjoint records, such as those that meet a condition or not.
 
     Args:
         contribution: The limits on a unit's rows.
         outputs: Number of released integers, over all cells.
         replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+        several: By several conditions that exclude each other.
 
     Returns:
         L1 and squared L2 bound of the released integers, with the derivation.
     """
     moved = 2 if replaced else 1
-    return _build_sensitivity(
-        contribution, moved, moved, outputs, sentence("sensitivity.strategy.split")
+    text = (
+        sentence("sensitivity.strategy.apart")
+        if several
+        else sentence("sensitivity.strategy.split")
     )
+    return _build_sensitivity(contribution, moved, moved, outputs, text)
 
 
 def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:

@@ -136,6 +136,8 @@ def find_released(made: Step, whole: list[list[int]], table: Unit) -> Change:
 def units(made: Step, limits: tuple[int, int, int], *, certain: bool) -> Iterator[Unit]:
     """Every set of rows that one unit can have."""
     patterns = list(product([False, True], repeat=len(made.measures) - 1))
+    if made.apart:
+        patterns = [met for met in patterns if sum(met) <= 1]
     rows = list(product(range(made.query.cells), patterns))
     most, groups, per_cell = limits
     for size in range(most + 1):
@@ -462,6 +464,47 @@ def test_a_condition_and_all_others_never_change_at_once(
     assert is_planned(worst, stated)
     if limits is None:
         assert norms(changed) == (stated.l1, stated.l2_squared)
+
+
+APART: dict[str, tuple[tuple[int, ...], ...]] = {
+    "two, and the rest": ((1, 0, 0), (0, 1, 0), (-1, -1, 1)),
+    "three, and the rest": ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (-1, -1, -1, 1)),
+    "two": ((1, 0, 0), (0, 1, 0)),
+    "weighed": ((3, 0, 0), (0, 2, 0), (-1, -1, 1)),
+    "and all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "less than nothing": ((1, 0, 0), (0, -2, 0)),
+    "opposite": ((1, -1, 0),),
+}
+
+
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)])
+@for_each("sizes", [(), (2,), (3,)])
+@for_each("name", APART)
+def test_conditions_that_exclude_each_other_never_change_at_once(
+    name: str, sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    """Bounded in any case; attained by disjoint counts."""
+    factors = APART[name]
+    number = len(factors[0]) - 1
+    made = replace(step(sizes, conditions=number, factors=factors), apart=True)
+    worst = bound_step_change(made, privacy(limits, replaced))
+    changed = changes(made, limits, replaced)
+    l1, l2_squared = norms(changed)
+    assert (l1, l2_squared) <= (worst.l1, worst.shift.l2_squared)
+    assert l2_squared <= worst.shift.l2_squared
+    assert holds_all(worst, changed)
+    if name in {"two, and the rest", "three, and the rest"}:
+        assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+        stated = strategy_sensitivity.bound_split_change(
+            Contribution(*(limits or (1, 1, 1))),
+            len(factors) * made.query.cells,
+            replaced=replaced,
+            several=True,
+        )
+        assert is_planned(worst, stated)
+        if limits is None:
+            assert (l1, l2_squared) == (stated.l1, stated.l2_squared)
 
 
 FACTORS: list[tuple[tuple[int, ...], ...]] = [

@@ -46,6 +46,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.kernel.chapters.clipped_people": (*VOCABULARY, "dprelease.kernel.core"),
     "dprelease.kernel.chapters.strategies": (
         *VOCABULARY,
+        "dprelease.expressions",  # what filters mean, as engines compile them
         "dprelease.kernel.chapters.clipped_people",
         "dprelease.kernel.core",
     ),
@@ -230,6 +231,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.planning": (
         *VOCABULARY,
+        "dprelease.expressions",
         "dprelease.kernel.distributions",
         "dprelease.local.record_table_plan",
         "dprelease.mechanisms",
@@ -497,11 +499,19 @@ MAY_REACH_SAMPLERS = {
 }
 
 # Of the code below the planner the certifier shares the types of shifts and of events, not what
-# computes one.
+# computes one. What conditions mean is one for planner, certifier and engines.
 COMMON_TO_PLANNER_AND_CERTIFIER = {
     *VOCABULARY,
     "dprelease.model.privacy_events",
     "dprelease.model.shift",
+    "dprelease.expressions",
+    "dprelease.expressions.expression_wording",
+    "dprelease.expressions.grammar",
+    "dprelease.expressions.growth",
+    "dprelease.expressions.nodes",
+    "dprelease.expressions.normal_form",
+    "dprelease.expressions.sqltext",
+    "dprelease.expressions.whitelist",
 }
 COMMON_NAMES = {"Shift", "MAX_SHAPES"}
 

@@ -232,6 +232,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
 
 CENTRED_SUMS = "strategies.release.centred", "strategies.release.centred_by"
 HALVES = "strategies.release.halves", "strategies.release.halves_by"
+APART = "strategies.release.apart", "strategies.release.apart_by"
 SPLIT = "strategies.release.split", "strategies.release.split_by"
 SPLIT_KNOWN = "strategies.release.split_known", "strategies.release.split_known_by"
 TOGETHER = "strategies.release.together", "strategies.release.together_by"
@@ -251,7 +252,10 @@ def _describe_features(step: Step) -> Iterator[str]:
     if columns:
         yield _say_by(CENTRED_SUMS, step, columns=join_few_names(columns))
     elif _is_split(step):
-        yield _say_by(SPLIT if len(step.transform) == 2 else SPLIT_KNOWN, step)
+        if step.apart:
+            yield _say_by(APART, step, number=len(step.transform) - 1)
+        else:
+            yield _say_by(SPLIT if len(step.transform) == 2 else SPLIT_KNOWN, step)
         return
     elif step.noise.integers:
         of = _say_conditions(len(step.transform))

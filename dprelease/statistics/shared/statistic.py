@@ -59,6 +59,7 @@ class Released(Struct, frozen=True):
     ``unit[0]``; the row is empty where ``Query.candidates`` has the scores. QUANTILES: no measures,
     but ``points`` and perhaps their ``survey_weight``; an empty row and a unit for each quantile.
     A count needs only its measure. ``together``: the noise of a cell's integers is drawn together.
+    ``apart``: no record meets two of the filters, besides that of all records.
     """
 
     measures: tuple[Measure, ...]
@@ -69,6 +70,7 @@ class Released(Struct, frozen=True):
     axes: tuple[AxisMatrix, ...] = ()
     survey_weight: Quantity | None = None
     together: bool = False
+    apart: bool = False
 
 
 class Neighbours(Struct, frozen=True):

@@ -323,3 +323,38 @@ def test_a_strategy_adds_up_columns_of_queries_by_its_filter() -> None:
         steps[at] = replace(step, measures=(measure, *others))
         with pytest.raises(Failure, match=rule):
             certify(replace(made, steps=tuple(steps)))
+
+
+APART = ["f0 < 10", "f0 >= 10 AND f0 < 20", "f0 BETWEEN 20 AND 30"]
+
+
+@pytest.mark.parametrize("by", [{}, {"by": ["g"]}])
+@pytest.mark.parametrize("privacy", [PURE, DELTA])
+def test_conditions_that_exclude_each_other_have_the_whole_budget_each(
+    privacy: dict[str, Any], by: dict[str, Any]
+) -> None:
+    for total in ([], [by]):
+        made = plan(privacy, *total, *({"where": where} | by for where in APART))
+        certify(made)
+        (step,) = made.steps
+        assert step.apart
+        found = errors(made)
+        assert all(found[f"q{at}"] <= 1.36 for at in range(len(total), len(found)))
+        if total:
+            assert found["q0"] <= 2.72
+
+
+def test_other_conditions_stand_beside_those_that_exclude_each_other() -> None:
+    many = [{"where": f"f0 = {number}"} for number in range(12)]
+    free = [{"where": f"f{at} > 9"} for at in range(1, 3)]
+    before = errors(plan(PURE, {}, *many, *free, as_version_02=True))
+    made = plan(PURE, {}, *many, *free)
+    certify(made)
+    assert sum(step.apart for step in made.steps) == 1
+    found = errors(made)
+    assert all(found[name] < before[name] for name in found)
+
+
+def test_version_02_planned_no_conditions_apart() -> None:
+    made = plan(PURE, *({"where": where} for where in APART), as_version_02=True)
+    assert not any(step.apart for step in made.steps)

@@ -41,12 +41,18 @@ at once. The L1 norm and the squared L2 norm are sums over features, each convex
 largest where x and y are corners. As norms are convex, mixtures of rows that are in the cell and
 rows that are in none are no worse than the worst of (v, u), (v, 0) and (0, u). That is a maximum of
 convex functions, convex itself, as ``bound_worst_change`` needs it over cells.
+
+*Filters apart.* If no record meets two of a step's filters (``exclusive_filters``), a row adds what
+one of them adds, or none of them. v rows that enter and u that leave move the cell by v y - u x,
+with y and x means of such effects. Its L1 norm is at most v |y| + u |x|. Its squared L2 norm is
+v^2 |y|^2 + u^2 |x|^2 less twice v u <y, x>: at most the first two if no effect is negative, else
+twice these. Both are largest where y and x are the longest effects.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
 from itertools import combinations_with_replacement, compress
@@ -56,7 +62,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dprelease.kernel.chapters.clipped_people.clipped_totals import bound_clipped_change
-from dprelease.kernel.chapters.strategies.strategy_steps import has_features
+from dprelease.kernel.chapters.strategies.strategy_steps import has_features, list_own_filters
 from dprelease.kernel.core import worst_change as core
 from dprelease.kernel.core.unit_limits import (
     Effect,
@@ -97,7 +103,7 @@ def bound_step_change(step: Step, privacy: Privacy) -> Worst:
     if not has_features(step):
         return core.bound_worst_change(step, privacy)
     limits = derive_limits(step, privacy)
-    largest = bound_feature_norms(step, limits)
+    largest = bound_apart_norms(step) if step.apart else bound_feature_norms(step, limits)
     l1, l2_squared = (floor(maximize_over_cells(limits, moved)) for moved in largest)
     return _bound_by_norms(l1, l2_squared, len(step.transform) * limits.touched_cells)
 
@@ -274,6 +280,38 @@ def bound_feature_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
     """Give f for the L1 norm and for the squared L2 norm, of a step that releases features."""
     features = Counter(_find_feature_corners(step, rows) for rows in _list_features(step))
     return _bound_moves(features, limits, 1), _bound_moves(features, limits, 2)
+
+
+def bound_apart_norms(step: Step) -> tuple[Moved, Moved]:
+    """Give f for both norms, of a step of whose own filters a record meets one at most."""
+    filters = {None, *list_own_filters(step)}
+    effects = [
+        [
+            sum(
+                factor
+                for factor, measure in zip(row, step.measures, strict=True)
+                if measure.where in {step.query.where, met}
+            )
+            for row in step.transform
+        ]
+        for met in filters
+    ]
+    is_count = all(amount >= 0 for effect in effects for amount in effect)
+    return _bound_apart(effects, 1, 1), _bound_apart(effects, 2, 1 if is_count else 2)
+
+
+def _bound_apart(effects: Sequence[Sequence[int]], power: int, both: int) -> Moved:
+    largest = max(
+        sum(amount * amount if power == 2 else abs(amount) for amount in effect)
+        for effect in effects
+    )
+
+    def bound_move(entering: int, leaving: int) -> int:
+        factor = both if entering and leaving else 1
+        rows = entering**2 + leaving**2 if power == 2 else entering + leaving
+        return factor * largest * rows
+
+    return bound_move
 
 
 def _bound_moves(features: Counter[Corners], limits: Limits, power: int) -> Moved:

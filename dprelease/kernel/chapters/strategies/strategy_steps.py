@@ -8,7 +8,7 @@ off; only where these limit nothing but the number of rows is a unit bounded in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
 
@@ -21,6 +21,7 @@ from dprelease.model import (
     AxisKind,
     AxisMatrix,
     Bounding,
+    ColumnType,
     Expression,
     Form,
     Grid,
@@ -41,6 +42,12 @@ ADDED_UP = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.SUM}
 def has_features(step: Step) -> bool:
     """Tell whether a strategy's step releases several features of the records of each cell."""
     return is_of_strategy(step) and not step.axes and len(step.measures) > 1
+
+
+def list_own_filters(step: Step) -> list[Expression]:
+    """List the filters of a step's measures that are not that of all its records."""
+    filters = (measure.where for measure in step.measures)
+    return [where for where in filters if where is not None and where != step.query.where]
 
 
 class Stated(Struct, frozen=True):
@@ -76,8 +83,11 @@ def collect_stated(release: Release) -> Stated:
 def find_steps_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what the steps of a plan have or lack against their strategies or axes."""
     stated = collect_stated(plan.release)
+    types = {column.name: column.type for column in plan.release.columns.values()}
     for number, step in enumerate(plan.steps, start=1):
         yield from find_strategy_breaches(step, stated, name_step(step, number))
+        if step.apart:
+            yield from find_breaches(APART, (step, types), name_step(step, number))
 
 
 def find_strategy_breaches(step: Step, declared: Stated, name: str) -> Iterator[Breach]:
@@ -189,6 +199,35 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
     Rule(
         "only their number limits the rows of a unit that a strategy counts",
         lambda case: _is_bounding_rows_alone(case[1].bounding),
+    ),
+)
+
+
+def _is_counting_alone(step: Step) -> bool:
+    """Tell whether a strategy counts records by filters, each once, and all of its own filter."""
+    filters = [measure.where for measure in step.measures]
+    counted = all(
+        measure == Measure(MeasureKind.RECORDS, None, measure.where) for measure in step.measures
+    )
+    return has_features(step) and counted and len(set(filters)) == len(filters)
+
+
+def _are_filters_apart(step: Step, types: Mapping[str, ColumnType]) -> bool:
+    """Tell whether no record meets two of a step's own filters."""
+    # Imported here for start-up: few plans have such steps.
+    from dprelease.kernel.chapters.strategies.exclusive_filters import are_exclusive
+
+    return are_exclusive(list_own_filters(step), types)
+
+
+APART: Rules[tuple[Step, Mapping[str, ColumnType]]] = (
+    Rule(
+        "only counts of records by different filters can be apart",
+        lambda case: _is_counting_alone(case[0]),
+    ),
+    Rule(
+        "filters that are said to exclude each other do so, whatever a record holds",
+        lambda case: _are_filters_apart(*case),
     ),
 )
 

@@ -941,6 +941,14 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "total"',
         lambda: plans.change_step(plans.plan_conditions(), 0, {"axis": axis()}),
     ),
+    "only counts of records by different filters can be apart": (
+        'step 1, "cells"',
+        lambda: plans.change_step(plans.plan_full(), 0, apart=True),
+    ),
+    "filters that are said to exclude each other do so, whatever a record holds": (
+        'step 1, "apart"',
+        lambda: plans.plan_apart(first="y <= 5", second="y >= 5"),
+    ),
     "groups of a strategy are public, with a label for every record": (
         'step 1, "cells"',
         lambda: plans.change_step(

@@ -25,6 +25,7 @@ from dprelease.model import (
     Noise,
     NoiseFamily,
     Plan,
+    Sensitivity,
     Term,
 )
 
@@ -104,6 +105,15 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "a condition and all others": plans.plan_split,
     "a condition and all others in cells": lambda: plans.plan_split("g"),
     "a condition and all others of rows of people": lambda: plans.plan_split("g", people=True),
+    "conditions that exclude each other": plans.plan_apart,
+    "conditions that exclude each other in cells": lambda: plans.plan_apart("g"),
+    "conditions that exclude each other, a row replaced": lambda: plans.plan_apart(
+        "h", adjacency="replace-one"
+    ),
+    "conditions that exclude each other, of people": lambda: plans.plan_apart("g", people=True),
+    "a condition and its opposite": lambda: plans.plan_apart(
+        first="y > 3", second="NOT y > 3", total=False
+    ),
     "the full table": plans.plan_full,
     "the full table of people": plan_full_of_people,
     "nested": build_nested,
@@ -186,6 +196,36 @@ def test_a_loss_that_is_claimed_for_the_wrong_norm_is_refused(
 ) -> None:
     with pytest.raises(Failure, match=reason):
         certify(make())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda: plans.plan_apart(second="y > 1"), "exclude each other"),
+        (lambda: plans.plan_apart(first="y <= 5", second="y >= 5"), "exclude each other"),
+        (lambda: plans.plan_apart(first="y > 3", second="y IS NOT NULL"), "exclude each other"),
+        (lambda: plans.change_step(plans.plan_apart(), 0, apart=False), "the L1 sensitivity"),
+        (lambda: plans.change_step(plans.plan_full(), 0, apart=True), "only counts of records"),
+        (
+            lambda: plans.change_step(
+                plans.plan_apart(total=False), 0, transform=((1, 0, 0), (0, 1, 0), (0, 0, 1))
+            ),
+            "the L1 sensitivity",
+        ),
+        (
+            lambda: plans.change_step(
+                plans.plan_apart(adjacency="replace-one"),
+                0,
+                sensitivity=Sensitivity(1, 1, 1),
+                noise=Noise(NoiseFamily.LAPLACE, Fraction(4)),
+            ),
+            "the L1 sensitivity",
+        ),
+    ],
+)
+def test_filters_that_are_not_apart_are_refused(change: Callable[[], Plan], reason: str) -> None:
+    with pytest.raises(Failure, match=reason):
+        certify(change())
 
 
 def test_gaussian_noise_costs_by_the_squared_norm() -> None:
