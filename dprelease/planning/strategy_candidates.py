@@ -744,7 +744,7 @@ def _define_joint_release(block: Block, piece: Piece) -> Released:
             if feature.known is not None:
                 known = [2 * int(measure == feature.known) for measure in halves.measures]
                 rows.append(tuple(piece.factors[-1] * amount for amount in (*known[:-1], -1)))
-                units.append(Fraction(1))
+                units.append(feature.unit)
         return Released(halves.measures, (*rows, records), (*units, Fraction(1)), together=True)
     own = [tuple(int(at == row) for at in range(number)) for row in range(number)]
     if piece.way is Way.COUNTS:

@@ -143,6 +143,26 @@ def test_columns_of_other_steps_and_conditions_are_drawn_together(privacy: dict[
     assert plan(privacy, *queries, as_version_02=True).strategies != made.strategies
 
 
+@pytest.mark.parametrize("bounds", [(0, 6), (-3, 3), (1, 2), (-9, -3)])
+@pytest.mark.parametrize("step", [1, 3, Fraction(1, 4)])
+@pytest.mark.parametrize("has_fill", [False, True])
+def test_columns_of_any_step_are_certified_with_and_without_nulls(
+    has_fill: bool, step: Fraction, bounds: tuple[int, int]
+) -> None:
+    low, high = (end - end % step for end in bounds)
+    column = {"type": "decimal", "lower": low, "upper": high + step, "step": step}
+    column |= {"nulls": low} if has_fill else {}
+    columns = {"v": column, "w": {"type": "decimal", "lower": 0, "upper": 1, "step": 1}}
+    asked = [
+        {"name": f"{of}_{statistic}", "statistic": statistic, "column": of}
+        for statistic in ("mean", "sum")
+        for of in columns
+    ]
+    made = make_plan(load(builders.spec(privacy=PURE, columns=columns, query=asked)))
+    assert [step.noise.family for step in made.steps] == [NoiseFamily.CUBE]
+    certify(made)
+
+
 def test_a_count_and_a_share_of_the_same_rows_are_disjoint_counts() -> None:
     for by in ({}, {"by": ["g"]}):
         made = plan(PURE, by, {"statistic": "proportion", "where": "f0 > 9"} | by)
