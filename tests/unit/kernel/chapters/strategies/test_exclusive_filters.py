@@ -111,6 +111,7 @@ def test_conditions_that_exclude_each_other_are_found(texts: tuple[str, ...]) ->
         ("a < 2", "a + 1 > 1"),
         ("a < 2", "a <> 2"),
         ("a IS NULL", "a IS NULL AND f"),
+        ("f IS NULL", "f IS NULL AND a = 1"),
     ],
 )
 def test_conditions_that_a_record_can_meet_at_once_are_not(texts: tuple[str, ...]) -> None:
