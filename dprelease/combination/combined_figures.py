@@ -19,8 +19,10 @@ from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
 from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
 from dprelease.reports.model.strategy_model import (
+    Agreement,
     CombinedQuery,
     LinearFigure,
+    ObservedCounts,
     StrategyFacts,
     StrategyStep,
 )
@@ -30,10 +32,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dprelease.postprocess.finishing.agreement import Counts, Fit
+
     Cells = NDArray[np.object_]
 
 MOST_INTEGERS = 10**6
 """Figures that so many released integers enter are not combined."""
+MOST_AGREED = 10**5
+"""Tables that were made to agree by more integers are not combined: it takes too long."""
 
 
 class Term(NamedTuple):
@@ -77,7 +83,9 @@ class Figures(NamedTuple):
     ``raw``: they are from before changes after the noise, and ``published`` after them. ``unit`` is
     that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
-    their noise. ``rounding`` is how far rounding may have moved a published one.
+    their noise. ``rounding`` is how far rounding may have moved a published one. With ``agreed``
+    they are those that agree with other tables; ``terms`` are of the ones that were released.
+    ``ends`` are those of the published intervals, where they have columns.
     """
 
     table: str
@@ -96,6 +104,8 @@ class Figures(NamedTuple):
     rounding: Fraction = Fraction(0)
     share: Share | None = None
     published: Values | None = None
+    agreed: Agreed | None = None
+    ends: tuple[Values, Values] | None = None
 
     def restore_published(self) -> Figures:
         """Return the figures as published, after the changes that followed the noise."""
@@ -115,6 +125,14 @@ class Figures(NamedTuple):
     def sizes(self) -> tuple[int, ...]:
         """The number of labels of each group; every combination of labels has a row."""
         return tuple(len({row[place] for row in self.rows}) for place in range(len(self.groups)))
+
+
+class Agreed(NamedTuple):
+    """How figures of a table by ``axes`` were made to agree; ``observed`` are what they are of."""
+
+    fit: Fit
+    axes: tuple[int, ...]
+    observed: tuple[ObservedCounts, ...]
 
 
 class Pooled(NamedTuple):
@@ -138,6 +156,11 @@ class Published:
     def __init__(self, facts: ReportFacts, tables: Mapping[str, OutputTable]) -> None:
         """Take a report, and its tables by file name."""
         self._facts, self._tables = facts, tables
+
+    @property
+    def alpha(self) -> Fraction:
+        """The chance that a published interval misses."""
+        return 1 - Fraction(self._facts.provenance.interval)
 
     @cached_property
     def figures(self) -> tuple[Figures, ...]:
@@ -176,6 +199,8 @@ class Published:
         labels_of = ([_label(value) for value in key.values] for key in keys)
         rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
         raws = {column.name: column.raw for column in described.columns}
+        agreed = {column.name: column.agreed for column in described.columns}
+        by_name = {column.name: column for column in table.columns}
         first = keys[0] if keys else None
         values_of_first = dict.fromkeys(first.values) if first else ()
         labels = {_label(key): write_key(first, key) for key in values_of_first} if first else {}
@@ -209,6 +234,13 @@ class Published:
             if raw:
                 figures = figures._replace(published=Values(column, None))
             figures = self._attach_terms(figures, linear.get(column.name))
+            ends = [by_name.get(f"{column.name}{end}") for end in ("_low", "_high")]
+            if None not in ends:
+                of_low, of_high = (Values(end, None) for end in ends)
+                figures = figures._replace(ends=(of_low, of_high))
+            self._released[query.name, column.name] = figures
+            if (estimates := agreed.get(column.name)) is not None:
+                figures = self._attach_agreement(figures, estimates)
             if column.suffix == "_count" and figures.terms is not None:
                 counts[query.name] = figures
             result.append(figures)
@@ -242,6 +274,20 @@ class Published:
         exact = terms and all((t.factor / figures.unit).denominator == 1 for t in terms)
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
+
+    def _attach_agreement(
+        self, figures: Figures, estimates: Sequence[int | float | None]
+    ) -> Figures:
+        """Attach how figures were made to agree, with what they were before they moved further."""
+        for agreement in self._facts.agreements:
+            for table in agreement.tables:
+                sizes = tuple(agreement.sizes[axis] for axis in table.axes)
+                if table.query == figures.query.name and sizes == figures.sizes:
+                    agreed = Agreed(_build_fit(agreement), table.axes, agreement.observed)
+                    return figures._replace(
+                        values=Values(None, estimates), agreed=agreed, rounding=Fraction(0)
+                    )
+        return figures
 
     def _is_quotient(self, name: str) -> bool:
         return name in self._strategies and self._strategies[name][1].is_quotient
@@ -291,6 +337,11 @@ class Published:
         return fitted
 
     @cached_property
+    def _released(self) -> dict[tuple[str, str], Figures]:
+        """Figures as they were released, by query and column."""
+        return {}
+
+    @cached_property
     def steps(self) -> dict[str, Released]:
         """What was released, by the names of steps."""
         return {}
@@ -309,20 +360,21 @@ class Published:
         """
         import numpy as np
 
-        integers: dict[tuple[str, int], Any] = {}
+        integers: dict[tuple[str, int], Cells] = {}
+        agreed: dict[tuple[ObservedCounts, ...], tuple[Fit, dict[frozenset[int], Cells]]] = {}
         for figures, weights in weighted:
             cells: Cells = np.zeros(len(figures.rows), dtype=object)
             for place, weight in weights.items():
                 cells[place] += weight
-            if figures.terms is None:
-                raise ValueError("not a linear form")
-            for term in figures.terms:
-                step = self.steps[term.step]
-                spread = _spread(cells.reshape(figures.sizes), figures.groups, term, step)
-                integer = term.step, term.row
-                if integer in integers:
-                    spread += integers[integer]
-                integers[integer] = spread
+            if figures.agreed is None:
+                self._enter_figures(integers, figures, cells)
+                continue
+            fit, axes, observed = figures.agreed
+            _, by_axes = agreed.setdefault(observed, (fit, {}))
+            ordered = cells.reshape(figures.sizes).transpose(np.argsort(axes))
+            by_axes[frozenset(axes)] = _add(by_axes.get(frozenset(axes)), ordered)
+        for observed, (fit, by_axes) in agreed.items():
+            self._enter_agreed(integers, observed, fit, by_axes)
         # Independent draws: of each integer, or of all integers of a cell that have noise together.
         drawn: dict[tuple[str, int], list[Any]] = {}
         for (name, row), entering in integers.items():
@@ -337,6 +389,43 @@ class Published:
             parts += [Part(noise, own[0], number, own[1:]) for own, number in draws.items()]
         return combine_parts(parts)
 
+    def _enter_figures(
+        self, integers: dict[tuple[str, int], Cells], figures: Figures, cells: Cells
+    ) -> None:
+        """Add the weights of released integers in a weighted sum of released figures."""
+        if figures.terms is None:
+            raise ValueError("not a linear form")
+        for term in figures.terms:
+            step, integer = self.steps[term.step], (term.step, term.row)
+            spread = _spread(cells.reshape(figures.sizes), figures.groups, term, step)
+            integers[integer] = _add(integers.get(integer), spread)
+
+    def _enter_agreed(
+        self,
+        integers: dict[tuple[str, int], Cells],
+        observed: Sequence[ObservedCounts],
+        fit: Fit,
+        cells: Mapping[frozenset[int], Cells],
+    ) -> None:
+        """Add the weights of released integers in a weighted sum of figures that agree."""
+        import numpy as np
+
+        from dprelease.postprocess.finishing.agreement import spread_weights
+
+        if sum(_count_integers(fit, counts) for counts in fit.observed) > MOST_AGREED:
+            raise ValueError("too many integers")
+        for place, weights in spread_weights(fit, cells).items():
+            counts = observed[place]
+            if counts.query:
+                released = self._released[counts.query, name_column(counts.query)]
+                self._enter_figures(integers, released, weights.reshape(-1))
+                continue
+            sizes = [size for _, size in self.steps[counts.step].groups]
+            added = tuple(at for at, axis in enumerate(counts.axes) if axis is None)
+            spread = np.broadcast_to(np.expand_dims(weights, added), sizes)
+            integer = counts.step, 0
+            integers[integer] = _add(integers.get(integer), spread)
+
 
 _KINDS = ("each", "centred")
 
@@ -346,23 +435,59 @@ def _label(value: object) -> str:
 
 
 class Values(Sequence[Fraction | None]):
-    """The figures of a column, made one by one: of a large table few are asked for."""
+    """The figures of a column, made one by one: of a large table few are asked for.
 
-    def __init__(self, column: OutputColumn, raw: Sequence[int | float | None] | None) -> None:
-        self._scale: int = 10**column.decimals
-        self._column, self._raw = column.values, raw
+    Without a column they are exactly those before the changes.
+    """
+
+    def __init__(
+        self, column: OutputColumn | None, raw: Sequence[int | float | None] | None
+    ) -> None:
+        self._scale: int | None = None if column is None else 10**column.decimals
+        self._column, self._raw = () if column is None else column.values, raw
 
     def __len__(self) -> int:
-        return len(self._column)
+        return len(self._column if self._raw is None else self._raw)
 
     def __getitem__(self, place: Any) -> Any:
         if self._raw is not None:
             raw = self._raw[place]
             if raw is None:
                 return None
+            if self._scale is None:
+                return Fraction(str(raw))
             return Fraction(round(Fraction(raw) * self._scale), self._scale)
         value = self._column[place]
-        return Fraction(value, self._scale) if isinstance(value, int) else None
+        return Fraction(value, self._scale or 1) if isinstance(value, int) else None
+
+
+def _build_fit(agreement: Agreement) -> Fit:
+    """Build least squares as ``spread_weights`` reads them: without what was observed."""
+    from dprelease.postprocess.finishing.agreement import Counts, Fit
+
+    observed = [
+        Counts(
+            tuple(axis for axis in counts.axes if axis is not None),
+            (),
+            Fraction(1),
+            frozenset(counts.hidden),
+            frozenset(counts.centred),
+        )
+        for counts in agreement.observed
+    ]
+    shares = {frozenset(part.axes): dict(part.weights) for part in agreement.parts}
+    return Fit([table.axes for table in agreement.tables], observed, agreement.sizes, {}, shares)
+
+
+def _add(total: Cells | None, cells: Cells) -> Cells:
+    """Add two arrays; without axes they stay arrays."""
+    import numpy as np
+
+    return np.asarray(cells if total is None else total + cells, dtype=object)
+
+
+def _count_integers(fit: Fit, counts: Counts) -> int:
+    return prod(counts.count_labels(axis, fit.sizes) for axis in counts.axes)
 
 
 def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:

@@ -12,9 +12,11 @@ integers alone. So it is where the number N is fitted to the integers of several
 again, by no more than ``compute_lattice_step``, which is added. Of several means each gets its part
 of alpha.
 
-*Figures that were changed* after the noise, such as tables that were made to agree, have the
-interval of those before, whose noise is known: it holds what it should, whatever is made of them.
-The value is that of what was published, to which the interval is stretched where it lies outside.
+*Figures that were changed* after the noise have the interval of those before, whose noise is known:
+of tables that were made to agree, that of the figures that agree (``finishing.agreement``), before
+they were moved to 0 or more or rounded. It holds what it should, whatever is made of them. The
+value is that of what was published, to which the interval is stretched where it lies outside. A
+single cell whose interval was published has that one.
 
 *Quotients* L/M of linear figures: L - r M has noise of known law at the true r, so that r is among
 the numbers with abs(L - r M) <= q(r). Its ends are fixed points of r = L/M +- q(r)/abs(M).
@@ -96,9 +98,10 @@ def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> I
     half = bound_error(alpha, (published, weighted))
     steps = [abs(w) * figures.unit for figures, weights in weighted for w in weights.values() if w]
     grid = Fraction(gcd(*(s.numerator for s in steps)), lcm(*(s.denominator for s in steps)))
-    half = half // grid * grid  # the sum and the true one are multiples of it
     value = compute_value(weighted)
-    return Interval(value, value - half, value + half)
+    # The true sum is a multiple of the grid: the ends are moved to these, inward.
+    low, high = -(-(value - half) // grid) * grid, (value + half) // grid * grid
+    return Interval(value, low, max(low, high))
 
 
 def compute_mean(figures: Figures, places: Sequence[int]) -> Fraction | None:

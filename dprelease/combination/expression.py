@@ -96,13 +96,33 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
     _check_overlap(weighted, total.means)
     _check_overlap(total.divisor, ())
     try:
-        interval = _compute_interval(published, total, weighted, alpha)
+        interval = _find_published_interval(published, total, alpha) or _compute_interval(
+            published, total, weighted, alpha
+        )
         return total, interval.move_to(_compute_published_value(total, interval.value))
     except ValueError:
         hint = "combine fewer cells, or cells of a smaller table"
         raise build_refusal(
             "E843", "too many released integers enter these figures", hint
         ) from None
+
+
+def _find_published_interval(published: Published, total: Sum, alpha: Fraction) -> Interval | None:
+    """Find the interval of a single cell in its table, times the expression's numbers."""
+    cells = [(figures, *pair) for figures, weights in total.weighted for pair in weights.items()]
+    cells += [
+        (pooled.figures, at, weight) for pooled, weight in total.means for at in pooled.places
+    ]
+    if len(cells) != 1 or total.divisor or alpha != published.alpha:
+        return None
+    ((figures, place, weight),) = cells
+    if figures.ends is None:
+        return None
+    value, *ends = (of[place] for of in (figures.restore_published().values, *figures.ends))
+    if value is None or None in ends:
+        return None
+    low, high = sorted(weight * end for end in ends)
+    return Interval(*(end + total.number for end in (weight * value, low, high)))
 
 
 def _compute_interval(

@@ -286,8 +286,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
             files={table.file: table.sha256 for table in table_files}
             | {table.file: table.sha256 for table in records},
             tables=tuple(
-                describe_published_table(table.table, table.file, finish.raw)
-                for table in table_files
+                describe_published_table(table.table, table.file, finish) for table in table_files
             ),
             plan_digest=None if release.rehearsal else compute_plan_digest(plan),
             held=held,

@@ -271,6 +271,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.combination": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.postprocess.finishing.agreement",
         "dprelease.postprocess.intervals.combined_noise",
         "dprelease.reports.model",
         "dprelease.reports.text",

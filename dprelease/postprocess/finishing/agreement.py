@@ -390,6 +390,56 @@ def _widen(cells: Cells, node: Axes, axes: Axes) -> Cells:
     return np.expand_dims(cells, missing)
 
 
+# --- any sum of cells -----------------------------------------------------------------------------
+
+
+def spread_weights(fit: Fit, weights: Mapping[Axes, Cells]) -> dict[int, Cells]:
+    """Spread the weights of cells over what was observed: the transpose of least squares.
+
+    Args:
+        fit: The weights of all arrays; the numbers that were observed are not read.
+        weights: Of each table its weights as Fractions, by its axes in the order of their numbers.
+
+    Returns:
+        The weights of an array's integers in the weighted sum of all cells, by the array's place.
+    """
+    sizes, nodes = fit.sizes, [*fit.shares]
+    remaining = dict(weights)
+    spread: dict[int, Cells] = {}
+    for node in reversed(nodes):  # the finest first
+        own = remaining.pop(node, None)
+        if own is None:
+            continue
+        mean = own
+        for other, count in count_corrections(node, nodes).items():
+            if count:
+                factor = Fraction(count, prod(sizes[axis] for axis in node - other))
+                common = np.asarray(_sum_margin(own, node, other) * factor, dtype=object)
+                remaining[other] = np.asarray(remaining.get(other, 0) + common, dtype=object)
+                mean = mean - _widen(common, other, node)
+        shares = fit.shares[node]
+        for place, share in shares.items():
+            counts = fit.observed[place]
+            part = Fraction(share, sum(shares.values()) * counts.count_occurrences(sizes))
+            entering = _spread_part(np.asarray(mean * part, dtype=object), counts, node, sizes)
+            spread[place] = np.asarray(spread.get(place, 0) + entering, dtype=object)
+    return spread
+
+
+def _spread_part(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:
+    """Transpose ``_read``: spread the weights of a node's cells over an array, in its order."""
+    order = sorted(counts.axes)
+    cells = _widen(cells, node, Axes(order))
+    for place, axis in enumerate(order):
+        last = -sizes[axis] if axis in counts.centred else 0
+        enters = np.array([1] * sizes[axis] + [last] * (axis in counts.hidden), dtype=object)
+        if axis not in node:
+            cells = cells * enters.reshape([-1 if at == place else 1 for at in range(len(order))])
+        elif axis in counts.hidden:
+            cells = np.append(cells, 0 * np.take(cells, [0], axis=place), axis=place)
+    return np.asarray(cells, dtype=object).transpose([order.index(axis) for axis in counts.axes])
+
+
 # --- the law of a cell ----------------------------------------------------------------------------
 
 Kinds = Counter[float]

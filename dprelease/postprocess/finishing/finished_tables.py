@@ -121,11 +121,13 @@ class Finished(Struct, frozen=True):
     """The tables as they are published.
 
     ``raw`` holds the figures of changed columns as they were released, in 10^-decimals, by table
-    and column, with those decimals. ``remarks`` tell what the noisy figures themselves show.
+    and column, with those decimals; ``agreed`` those that agree with other tables, before they were
+    moved further. ``remarks`` tell what the noisy figures themselves show.
     """
 
     tables: tuple[OutputTable, ...]
     raw: Mapping[tuple[str, str], tuple[Figures, int]] = field(default_factory=dict)
+    agreed: Mapping[tuple[str, str], tuple[Figures, int]] = field(default_factory=dict)
     remarks: tuple[Text, ...] = ()
 
 
@@ -165,6 +167,7 @@ def finish_tables(
     union = columns | changed  # conditions look at all figures before any is hidden or rounded
     final: dict[tuple[str, str], OutputColumn] = {}
     raw: dict[tuple[str, str], tuple[Figures, int]] = {}
+    agreed: dict[tuple[str, str], tuple[Figures, int]] = {}
     new_columns: dict[tuple[str, str], list[str]] = {}
     for noisy in figures:
         finish, table = noisy.query.finish, noisy.query.table
@@ -188,6 +191,9 @@ def finish_tables(
             is_changing = finish.is_adjusted or finish.round_to is not None
             if before is not None and before.kind != "text" and is_changing:
                 raw[table, name] = _hide_values(before.values, visible), before.decimals
+            if with_ends and (table, name) in estimates:
+                estimate = estimates[table, name]
+                agreed[table, name] = _hide_values(estimate.values, visible), estimate.places
     return Finished(
         tuple(
             replace(
@@ -201,6 +207,7 @@ def finish_tables(
             for table in tables
         ),
         raw,
+        agreed,
         tuple(remarks),
     )
 
@@ -425,17 +432,29 @@ def _find_limits(noisy: Noisy, columns: Mapping[tuple[str, str], OutputColumn]) 
     return Limits(at_least if limits is None else max(limits.upper, at_least))
 
 
+class Origin(NamedTuple):
+    """Where an array comes from: a step, or the figures of a query.
+
+    ``axes`` are those of the groups of either, None where it is added up over one.
+    """
+
+    step: str
+    query: str
+    axes: tuple[int | None, ...]
+
+
 class Observed(NamedTuple):
     """A group of tables that are adjusted together, and what is known of them.
 
     ``sizes`` are the numbers of labels of the axes; each array in ``observed`` has its noise in
-    ``noises``.
+    ``noises`` and its origin in ``origins``.
     """
 
     tables: list[tuple[int, ...]]
     sizes: list[int]
     observed: list[Counts]
     noises: list[tuple[Part, ...]]
+    origins: list[Origin]
 
 
 def collect_observed(
@@ -462,7 +481,8 @@ def collect_observed(
     if len(members) == 1:
         (noisy,) = members
         counts = Counts((0,), cells[0], noisy.variance or Fraction(1))
-        return Observed([(0,)], [lengths[0]], [counts], [noisy.noise])
+        origin = Origin("", noisy.query.name, (0,))
+        return Observed([(0,)], [lengths[0]], [counts], [noisy.noise], [origin])
     queries = [noisy.query for noisy in members]
     numbers, tables = number_axes(queries)
     sizes = [len(labels) for _, labels in numbers]
@@ -473,7 +493,7 @@ def collect_observed(
         for query, table in zip(queries, tables, strict=True)
         for group, axis in zip(query.groups, table, strict=True)
     }
-    group = Observed(tables, sizes, [], [])
+    group = Observed(tables, sizes, [], [], [])
     pieces: dict[str, None] = {}
     for at, (noisy, table) in enumerate(zip(members, tables, strict=True)):
         read = [_count_piece(piece, noisy, axis_of, sizes, decimals) for piece in noisy.pieces]
@@ -483,6 +503,8 @@ def collect_observed(
                     pieces[piece.name] = None
                     group.observed.append(counted[0])
                     group.noises.append(counted[1])
+                    axes = tuple(axis_of.get(key) for key in piece.groups)
+                    group.origins.append(Origin(piece.name, "", axes))
             continue
         repeated = any(
             noisy.step == other.step and (set(table) < set(finer) or (table == finer and i < at))
@@ -491,6 +513,7 @@ def collect_observed(
         if not repeated and noisy.variance is not None:
             group.observed.append(Counts(table, cells[at], noisy.variance))
             group.noises.append(noisy.noise)
+            group.origins.append(Origin("", noisy.query.name, table))
     return group
 
 

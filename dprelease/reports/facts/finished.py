@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import pi, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.language import say, say_count, word
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.finishing.finished_tables import (
     Noisy,
+    Observed,
     allow_for_hiding,
     collect_noisy_figures,
     collect_observed,
@@ -23,7 +24,16 @@ from dprelease.postprocess.finishing.finished_tables import (
 )
 from dprelease.postprocess.intervals.number_text import join_names, number, write_percent
 from dprelease.reports.model.report_model import Finishing
+from dprelease.reports.model.strategy_model import (
+    AgreedPart,
+    AgreedTable,
+    Agreement,
+    ObservedCounts,
+)
 from dprelease.reports.text.shown_numbers import write_exact
+
+if TYPE_CHECKING:
+    from dprelease.postprocess.finishing.agreement import Fit
 
 MOST_TABLES = 12
 RAW = "finish.raw"
@@ -53,6 +63,41 @@ def describe_finishings(plan: Plan) -> dict[str, Finishing]:
                 read.query.finish, tuple(words)
             )
     return finishings_by_query
+
+
+def describe_agreements(plan: Plan) -> tuple[Agreement, ...]:
+    """State how the figures of several tables are made to agree, as the law of their noise asks."""
+    groups: dict[object, list[Read]] = {}
+    for read in plan.reads:
+        if read.query.finish.consistent:
+            groups.setdefault(identify_group(read.query), []).append(read)
+    several = [reads for reads in groups.values() if len(reads) > 1]
+    return tuple(_describe_agreement(collect_noisy_figures(plan, reads)) for reads in several)
+
+
+def _describe_agreement(figures: Sequence[Noisy]) -> Agreement:
+    joint, fit = _solve(figures)
+    return Agreement(
+        sizes=tuple(joint.sizes),
+        tables=tuple(
+            AgreedTable(query=noisy.query.name, axes=axes)
+            for noisy, axes in zip(figures, joint.tables, strict=True)
+        ),
+        observed=tuple(
+            ObservedCounts(
+                step=origin.step,
+                query=origin.query,
+                axes=origin.axes,
+                hidden=tuple(sorted(counts.hidden)),
+                centred=tuple(sorted(counts.centred)),
+            )
+            for origin, counts in zip(joint.origins, joint.observed, strict=True)
+        ),
+        parts=tuple(
+            AgreedPart(axes=tuple(sorted(node)), weights=tuple(shares.items()))
+            for node, shares in fit.shares.items()
+        ),
+    )
 
 
 def _describe_finishing(finish: Finish, explained: tuple[str, ...]) -> Finishing:
@@ -204,20 +249,17 @@ def _explain_nonnegative(query: Query, upward: float, *, alone: bool) -> Iterato
 def _compute_deviations(group: Sequence[Noisy]) -> list[float]:
     """Compute the standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
-    from dprelease.postprocess.finishing.agreement import (
-        compute_remaining_variance,
-        solve_least_squares,
-    )
+    from dprelease.postprocess.finishing.agreement import compute_remaining_variance
+
+    return list(map(sqrt, compute_remaining_variance(_solve(group)[1])))
+
+
+def _solve(group: Sequence[Noisy]) -> tuple[Observed, Fit]:
+    # Imported here for start-up: most releases are published as they are.
+    from dprelease.postprocess.finishing.agreement import solve_least_squares
 
     joint = collect_observed(group, [noisy.query.cells for noisy in group])
-    return list(
-        map(
-            sqrt,
-            compute_remaining_variance(
-                solve_least_squares(joint.tables, joint.observed, joint.sizes)
-            ),
-        )
-    )
+    return joint, solve_least_squares(joint.tables, joint.observed, joint.sizes)
 
 
 def _format_size(value: float) -> str:

@@ -25,9 +25,10 @@ from dprelease.model import (
 )
 from dprelease.model.key_thresholds import add_failures
 from dprelease.model.source_registry import SOURCES
+from dprelease.postprocess.finishing.finished_tables import Finished
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.facts.explanations import word_warnings
-from dprelease.reports.facts.finished import word_finishings
+from dprelease.reports.facts.finished import describe_agreements, word_finishings
 from dprelease.reports.facts.hazard_facts import list_bounded_columns, list_hazards
 from dprelease.reports.facts.privacy_facts import summarize_privacy
 from dprelease.reports.facts.query_facts import (
@@ -168,6 +169,7 @@ def collect_plan_facts(
         bounding=(*(word_bounding(plan) if plan.reads else ()), *local.bounding),
         queries=describe_queries(plan),
         strategies=describe_strategies(plan),
+        agreements=describe_agreements(plan),
         perturb=record_tables(plan, records),
         accounting=describe_composition(plan),
         meaning=Meaning(
@@ -210,18 +212,19 @@ def record_tables(
 def describe_published_table(
     table: OutputTable,
     file: str,
-    raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
+    finish: Finished | None = None,
 ) -> PublishedTable:
     """Describe a released table so that its file can be read back exactly.
 
     Args:
         table: The table.
         file: The name of its file.
-        raw: Figures as they were released, by table and column, in units of 10^-decimals.
+        finish: Figures as they were before the changes that followed the noise.
 
     Returns:
         The facts of the table in report.json.
     """
+    finish = finish or Finished(())
     return PublishedTable(
         name=table.name,
         file=file,
@@ -235,7 +238,8 @@ def describe_published_table(
                 type=None if column.type is None else str(column.type),
                 query=column.query,
                 description=word(column.description),
-                raw=_encode_raw((raw or {}).get((table.name, column.name))),
+                raw=_encode_raw(finish.raw.get((table.name, column.name))),
+                agreed=_encode_raw(finish.agreed.get((table.name, column.name))),
                 names=_describe_names(column.names),
             )
             for column in table.columns

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from dprelease.model.source_registry import SOURCES
 from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, extend_schema
-from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
+from dprelease.reports.model.strategy_model import Agreement, LinearFigure, StrategyFacts
 
 Scalar = str | int | float | bool | None
 
@@ -496,6 +496,15 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
             minItems=1,
         ),
     ] = ()
+    agreements: Annotated[
+        tuple[Agreement, ...],
+        extend_schema(
+            "How tables were made to agree, if any were: each part of them is the mean of "
+            "what was observed of it, by these weights, and then follows the coarser ones. So "
+            "the law of the noise of all sums of agreed figures follows.",
+            minItems=1,
+        ),
+    ] = ()
     perturb: Annotated[
         tuple[RecordTable, ...],
         extend_schema(
@@ -540,6 +549,7 @@ class TableColumn(Fact, frozen=True, kw_only=True):
     """A column of a published table; its file can be read again to the letter.
 
     ``raw`` has the figures as released, where they were changed afterwards; None where hidden.
+    ``agreed`` has those that agree with other tables, before they were moved or rounded.
     """
 
     name: str
@@ -551,6 +561,12 @@ class TableColumn(Fact, frozen=True, kw_only=True):
     raw: Annotated[
         tuple[Number | None, ...] | None,
         extend_schema("The figures as released, where changed; null where hidden."),
+    ] = None
+    agreed: Annotated[
+        tuple[Number | None, ...] | None,
+        extend_schema(
+            "The figures that agree with other tables, before they were moved or rounded."
+        ),
     ] = None
     names: Annotated[
         ColumnNames | None, extend_schema("What people read in place of the name and the keys.")

@@ -146,6 +146,50 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
     weight: str = ""
 
 
+class ObservedCounts(Fact, frozen=True, kw_only=True):
+    """Noisy numbers that tables were made to agree by: integers of a step, or a query's figures.
+
+    ``axes`` are those of the groups of the step, null where it is added up over one, or of the
+    figures. Along a ``hidden`` axis they have a last label more, which no table has. Along a
+    ``centred`` one of n labels, each is n times its cell less the sum of all n.
+    """
+
+    step: str = ""
+    query: str = ""
+    axes: tuple[int | None, ...]
+    hidden: tuple[int, ...] = ()
+    centred: tuple[int, ...] = ()
+
+
+class AgreedPart(Fact, frozen=True, kw_only=True):
+    """How numbers are weighed into a part of tables: pairs of a place in ``observed`` and a weight.
+
+    The part is the table by ``axes``. Weights are in proportion.
+    """
+
+    axes: tuple[int, ...]
+    weights: tuple[tuple[int, int], ...]
+
+
+class AgreedTable(Fact, frozen=True, kw_only=True):
+    """The axes of a query's figures, in the order of its groups."""
+
+    query: str
+    axes: tuple[int, ...]
+
+
+class Agreement(Fact, frozen=True, kw_only=True):
+    """How the figures of several tables were made to agree, before they were moved further.
+
+    ``sizes`` are the numbers of labels of the axes that tables have.
+    """
+
+    sizes: tuple[int, ...]
+    tables: tuple[AgreedTable, ...]
+    observed: tuple[ObservedCounts, ...]
+    parts: tuple[AgreedPart, ...]
+
+
 def compute_saving(deviation: Number, alone: Number) -> int:
     """Compute how much smaller a deviation is.
 

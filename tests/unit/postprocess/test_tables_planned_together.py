@@ -39,9 +39,12 @@ from dprelease.planning.planner import make_plan
 from dprelease.postprocess.finishing.agreement import (
     Counts,
     Fit,
+    Wanted,
     compute_remaining_variance,
     list_entering,
+    make_agree,
     solve_least_squares,
+    spread_weights,
 )
 from dprelease.postprocess.finishing.finished_tables import (
     Noisy,
@@ -336,6 +339,43 @@ def test_what_enters_a_figure_is_what_the_best_estimate_weighs(
             # factors are rounded up to 8 binary digits, weights to 12
             assert np.allclose(sizes, weights, rtol=2 / 256, atol=1e-3 * weights.max())
             assert abs(best.weights(place)[0]).sum() <= sum(sizes) + 1e-3 * len(weights)
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize(("queries", "law", "hidden"), CASES)
+def test_a_weighted_sum_of_figures_is_that_of_the_integers_that_enter(
+    queries: str, law: str, hidden: tuple[str, ...]
+) -> None:
+    plan = plan_queries(queries, law, hidden)
+    for members in list_groups(plan):
+        group = observe_members(members)
+        random = np.random.default_rng(len(group.observed))
+        drawn = [
+            counts._replace(
+                cells=random.integers(
+                    0, 900, math.prod(counts.count_labels(i, group.sizes) for i in counts.axes)
+                ).tolist()
+            )
+            for counts in group.observed
+        ]
+        best = solve_least_squares(group.tables, drawn, group.sizes)
+        figures = make_agree(best, Wanted(0, 9, nonnegative=False))
+        total, weights = Fraction(0), dict[frozenset[int], Any]()
+        for axes, cells in zip(group.tables, figures, strict=True):
+            own = random.integers(-3, 4, len(cells)).tolist()
+            total += sum(map(Fraction.__mul__, map(Fraction, own), map(Fraction, cells)))
+            table = np.array(list(map(Fraction, own)), dtype=object)
+            table = table.reshape([group.sizes[axis] for axis in axes])
+            weights[frozenset(axes)] = np.asarray(
+                weights.get(frozenset(axes), 0) + table.transpose(np.argsort(axes)), dtype=object
+            )
+        entering = spread_weights(best, weights)
+        of_integers = sum(
+            weight * integer
+            for place, spread in entering.items()
+            for weight, integer in zip(spread.flat, drawn[place].cells, strict=True)
+        )
+        assert abs(total / 10**9 - of_integers) < Fraction(1, 10**4)
 
 
 # --- whole releases ------------------------------------------------------------------------------

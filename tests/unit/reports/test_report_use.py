@@ -82,8 +82,10 @@ def test_it_says_how_many_intervals_miss(publish: Callable[..., str], tmp_path: 
     assert f"- {halves} figures of this release have a noise interval of 95%." in text
 
 
-def test_changed_figures_are_said_to_be_taken_as_released(publish: Callable[..., str]) -> None:
-    said = "taken as they were released (`raw` in report.json)"
+def test_changed_figures_are_said_to_have_the_interval_of_those_before(
+    publish: Callable[..., str],
+) -> None:
+    said = "enter as they were published. The interval is that of the figures before (`raw`"
     assert said in section(publish(VISITS | {"nonnegative": True}), "Use these figures")
     assert said not in section(publish(VISITS), "Use these figures")
 
