@@ -21,12 +21,12 @@ import spec_reference
 import dprelease
 from dprelease.cli.app import app
 from dprelease.comparison.compared_specs import Comparison
-from dprelease.errors import read_code_groups
+from dprelease.errors import CodeMeaning, read_code_groups
 from dprelease.expressions import whitelist
 from dprelease.local.estimation.table_estimates import TableEstimates
 from dprelease.model import ColumnType
 from dprelease.release.budget_status import Budget, DatasetBudget
-from dprelease.release.plan import ReleasePlan
+from dprelease.release.plan import CheckedSpec, ReleasePlan
 from dprelease.release.published import Combination, ReleasedTable, RenderedReport
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -328,7 +328,9 @@ def figure(value: Any) -> str:
 
 # function -> the classes of what it gives
 GIVEN: dict[str, tuple[type, ...]] = {
+    "check": (CheckedSpec,),
     "plan": (ReleasePlan,),
+    "explain": (CodeMeaning,),
     "diff": (Comparison,),
     "budget": (Budget, DatasetBudget),
     "show": (ReleasedTable,),
@@ -341,12 +343,15 @@ GIVEN: dict[str, tuple[type, ...]] = {
 def python() -> Lines:
     """Every public name: how it is called, and what it says of itself."""
     order = [
+        "init",
         "load",
+        "check",
         "plan",
         "rehearse",
         "run",
         "Result",
         "Stage",
+        "explain",
         "diff",
         "budget",
         "show",

@@ -1,9 +1,10 @@
 """dprelease: publish statistics of a private table under differential privacy.
 
-``load`` reads a spec, ``plan`` computes what a release would do and spend without opening any
-data, ``rehearse`` releases made-up records, ``run`` releases the data. ``diff`` compares two specs,
-``budget`` reads a ledger; ``show``, ``report``, ``combine`` and ``estimate`` read published files.
-All raise ``Failure`` with every complaint and an exit code.
+``init`` begins a spec, ``load`` reads one, ``check`` lists what is wrong with it, and ``plan``
+computes what a release would do and spend without opening any data. ``rehearse`` releases made-up
+records, ``run`` releases the data. ``diff`` compares two specs, ``budget`` reads a ledger;
+``show``, ``report``, ``combine`` and ``estimate`` read published files; ``explain`` says what a
+code means. All but ``check`` raise ``Failure`` with every complaint and an exit code.
 
 Each function imports its dependencies when it is called, so that ``import dprelease`` is quick.
 """
@@ -14,7 +15,7 @@ import sys
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
-from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.errors import CodeMeaning, Complaint, ExitCode, Failure, Place
 
 if TYPE_CHECKING:
     import os
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from dprelease.local.estimation.table_estimates import TableEstimates
     from dprelease.model import Release
     from dprelease.release.budget_status import Budget, DatasetBudget
-    from dprelease.release.plan import ReleasePlan
+    from dprelease.release.plan import CheckedSpec, ReleasePlan
     from dprelease.release.progress import Stage
     from dprelease.release.published import Combination, ReleasedTable, RenderedReport
     from dprelease.release.result import Result
 
 __all__ = [
     "Budget",
+    "CheckedSpec",
+    "CodeMeaning",
     "Combination",
     "Comparison",
     "Complaint",
@@ -49,9 +52,12 @@ __all__ = [
     "TableEstimates",
     "__version__",
     "budget",
+    "check",
     "combine",
     "diff",
     "estimate",
+    "explain",
+    "init",
     "load",
     "plan",
     "rehearse",
@@ -66,6 +72,7 @@ __version__ = "0.2.0"
 # class -> its module
 CLASSES = {
     "Budget": "release.budget_status",
+    "CheckedSpec": "release.plan",
     "Combination": "release.published",
     "Comparison": "comparison.compared_specs",
     "DatasetBudget": "release.budget_status",
@@ -90,7 +97,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+        return sorted(__all__)
 
 
 def _import(name: str) -> property:
@@ -105,6 +112,36 @@ def _import(name: str) -> property:
 for _name in CLASSES:
     setattr(_Package, _name, _import(_name))
 sys.modules[__name__].__class__ = _Package
+
+
+def init(
+    data: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+) -> str:
+    """Begin a spec for a data file, with comments that say what to fill in.
+
+    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
+    Arrow file: no value, so bounds, keys and budget are yours to write.
+
+    Args:
+        data: Path of the file.
+        delimiter: Of a CSV file; by default a comma, or a tab for ``.tsv``.
+        encoding: Of a CSV file: "utf-8", "latin-1" or "cp1252".
+        header: False if the first line of a CSV file is a record; then the file is not opened.
+
+    Returns:
+        The text of the spec.
+
+    Raises:
+        Failure: Exit code 2, if names can't be read from the file.
+        ValueError: ``delimiter`` is not one.
+    """
+    from dprelease.scaffold.new_spec import init as made
+
+    return made(data, delimiter=delimiter, encoding=encoding, header=header)
 
 
 def load(
@@ -135,6 +172,30 @@ def load(
         Failure: Exit code 2, with every complaint in the order of the file.
     """
     from dprelease.specfile import load as made
+
+    return made(spec, period=period, base=base, allow_outside_lists=allow_outside_lists)
+
+
+def check(
+    spec: str | os.PathLike[str] | IO[bytes] | Mapping[str, object],
+    *,
+    period: str | None = None,
+    base: str | None = None,
+    allow_outside_lists: bool = False,
+) -> CheckedSpec:
+    """Check a spec and plan it. Opens no data, and raises no ``Failure``.
+
+    Args:
+        spec: As for ``load``.
+        period: As for ``load``.
+        base: As for ``load``.
+        allow_outside_lists: As for ``load``.
+
+    Returns:
+        All errors and warnings, each with its place and what to do, and the plan if there is no
+        error.
+    """
+    from dprelease.release.plan import check as made
 
     return made(spec, period=period, base=base, allow_outside_lists=allow_outside_lists)
 
@@ -301,6 +362,26 @@ def diff(
     from dprelease.comparison.compared_specs import diff as made
 
     return made(old, new, period=period, allow_outside_lists=allow_outside_lists)
+
+
+def explain(code: str) -> CodeMeaning:
+    """Explain the code of an error or a warning.
+
+    Args:
+        code: Such as "E201".
+
+    Returns:
+        What it means, and what to do.
+
+    Raises:
+        ValueError: There is no such code.
+    """
+    from dprelease.errors import explain_code
+
+    meaning = explain_code(code)
+    if meaning is None:
+        raise ValueError(f'no code "{code}"')
+    return meaning
 
 
 def budget(  # noqa: PLR0913 - all but the ledger are optional, and named

@@ -60,6 +60,40 @@ def read_code_groups() -> tuple[CodeGroup, ...]:
     )
 
 
+class CodeMeaning(NamedTuple):
+    """What a code means: in general, not of one complaint.
+
+    Attributes:
+        code: The code, such as "E201".
+        says: What is wrong, or deserves a second look.
+        remedy: What to do.
+        group: What codes of its kind are about.
+        holds: What holds for all of these, such as whether anything was charged.
+    """
+
+    code: str
+    says: str
+    remedy: str
+    group: str
+    holds: str
+
+
+def explain_code(code: str) -> CodeMeaning | None:
+    """Explain a code, in upper or lower case; None if there is none such."""
+    import re  # here: most commands explain nothing
+
+    def write_place(link: re.Match[str]) -> str:
+        place = link[2].removeprefix("../")
+        return f"{link[1]} (docs/{place if place != link[2] else f'reference/{place}'})"
+
+    for group in read_code_groups():
+        if code.upper() in group.codes:
+            says, remedy = group.codes[code.upper()]
+            plain = re.sub(r"\[([^]]*)\]\(([^)]*)\)", write_place, remedy)
+            return CodeMeaning(code.upper(), says, plain, group.heading, group.holds)
+    return None
+
+
 def find_remedy(code: str) -> str:
     """Find what to do about a code, without the page that its remedy names."""
     import re

@@ -16,7 +16,7 @@ from dprelease.cli.app import FORM, OUTSIDE, PERIOD, QUIET, SAME_AS_JSON
 from dprelease.cli.views.complaints_view import MOST_BYTES, complain, count_errors
 from dprelease.cli.views.console import answer, answer_json, fold_line, paint, write_remark
 from dprelease.cli.views.text_layout import format_mark
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import Complaint, ExitCode
 
 if TYPE_CHECKING:
     from dprelease.model import Plan
@@ -102,21 +102,11 @@ def _list_files(specs: Sequence[str]) -> list[str]:
 
 
 def _examine(spec: str, period: str | None, outside: bool) -> Finding:
-    from dprelease.reports.facts.explanations import plan_warnings
-
-    warnings: tuple[Complaint, ...] = ()
     stream = BytesIO(sys.stdin.buffer.read(MOST_BYTES + 1)) if spec == STDIN else None
     text = None if stream is None else stream.getvalue().decode(errors="replace")
     name = spec if stream is None else "<stdin>"
-    try:
-        release = dprelease.load(stream or spec, period=period, allow_outside_lists=outside)
-        warnings = release.warnings
-        planned = dprelease.plan(release)
-        warnings += plan_warnings(planned)
-        return Finding(name, planned, int(ExitCode.DONE), (), warnings, text)
-    except Failure as failure:
-        code, errors = int(failure.exit_code), tuple(failure.complaints)
-        return Finding(name, None, code, errors, warnings, text)
+    found = dprelease.check(stream or spec, period=period, allow_outside_lists=outside)
+    return Finding(name, found.plan, int(found.exit_code), found.errors, found.warnings, text)
 
 
 def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:

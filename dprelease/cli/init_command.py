@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 import click
 
@@ -42,38 +41,22 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
     Arrow file: no value, so bounds, keys and budget are yours to write.
     """
-    from dprelease.files.packed import get_suffix
-    from dprelease.model.source_registry import SOURCES, SUFFIXES
-    from dprelease.scaffold.file_columns import Csv, read_csv_columns
-    from dprelease.scaffold.template import MARK, NewSpec, check_path, write_spec
+    from dprelease.scaffold.new_spec import begin_spec, is_delimiter
+    from dprelease.scaffold.template import MARK, write_spec
 
-    if "://" in data:  # a URI may hold a password, and is not said again
-        hint = "write its spec by hand: How-to, Read from a database"
-        raise click.UsageError(f"init can't begin a spec for a database or URI; {hint}")
-    suffix = get_suffix(data)
-    if suffix not in SUFFIXES:
-        hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"
-        raise click.UsageError(f"{data}: its suffix does not show the format; name {hint}")
-    if SUFFIXES[suffix] not in ("csv", "parquet", "arrow"):
-        raise click.UsageError(
-            f"init can't begin a spec for {suffix} files; save the sheet as CSV first"
-        )
-    form = Csv(_choose_delimiter(delimiter, suffix), encoding)
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
-    path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
-    check_path(path)
-    columns = None
-    if SUFFIXES[suffix] != "csv":
-        if no_header or delimiter is not None or encoding != "utf-8":
-            title = SOURCES[SUFFIXES[suffix]].title
-            raise click.UsageError(f"the options for CSV don't apply to {title} files")
-        from dprelease.scaffold.file_columns import read_typed_columns
-
-        columns = read_typed_columns(data, SUFFIXES[suffix])
-    elif not no_header:
-        columns = read_csv_columns(data, form)
-    spec = out if out is not None else "SPEC"
-    text = write_spec(NewSpec(_name(data, suffix), path, spec, SUFFIXES[suffix], columns, form))
+    delimiter = "\t" if delimiter in {"\\t", "tab"} else delimiter
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
+    new_spec = begin_spec(
+        data,
+        folder,
+        "SPEC" if out is None else out,
+        delimiter=delimiter,
+        encoding=encoding,
+        header=not no_header,
+    )
+    text, columns = write_spec(new_spec), new_spec.columns
     if out is None:
         answer(text.removesuffix("\n"))
     else:
@@ -82,7 +65,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         write_new(out, text)
     if quiet:
         return int(ExitCode.DONE)
-    if columns is not None and SUFFIXES[suffix] == "csv":
+    if columns is not None and new_spec.format == "csv":
         write_remark(
             "note: the first line was read as the header; if it is a record, delete this spec"
         )
@@ -95,21 +78,3 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if out is not None:
         write_remark(f"written  {out}; complete the lines marked {MARK}")
     return int(ExitCode.DONE)
-
-
-def _choose_delimiter(option: str | None, suffix: str) -> str:
-    if option is None:
-        return "\t" if suffix.startswith(".tsv") else ","
-    if option in {"\\t", "\t", "tab"}:
-        return "\t"
-    if len(option) != 1 or not (" " <= option <= "~") or option.isalnum() or option == '"':
-        raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
-    return option
-
-
-def _name(data: str, suffix: str) -> str:
-    """Derive a file-safe name from the name of the data file."""
-    stem = os.path.basename(data)
-    stem = stem[: len(stem) - len(suffix)]
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")
-    return name or "release"

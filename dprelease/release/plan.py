@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from dprelease.errors import Failure
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Loss, Plan, Release
 from dprelease.reports.text.shown_numbers import Amount
 from dprelease.specfile import load
@@ -171,3 +172,43 @@ def plan(
 def build_release_plan(plan: Plan) -> ReleasePlan:
     """Wrap a plan for callers of the package."""
     return ReleasePlan(**asdict(plan))
+
+
+class CheckedSpec(Struct, frozen=True):
+    """What a check found in a spec.
+
+    Attributes:
+        plan: The plan; None if there are errors.
+        errors: What has to be mended, in the order of the file.
+        warnings: What works but deserves a second look.
+        exit_code: That of ``dprelease check``.
+    """
+
+    plan: ReleasePlan | None
+    errors: tuple[Complaint, ...]
+    warnings: tuple[Complaint, ...]
+    exit_code: ExitCode
+
+    def __repr__(self) -> str:
+        """Write all that was found, one complaint a line."""
+        return "\n".join(map(str, self.errors + self.warnings)) or "ok"
+
+
+def check(
+    spec: str | PathLike[str] | IO[bytes] | Mapping[str, Any],
+    *,
+    period: str | None = None,
+    base: str | None = None,
+    allow_outside_lists: bool = False,
+) -> CheckedSpec:
+    """Do what the package's ``check`` says."""
+    from dprelease.reports.facts.explanations import plan_warnings
+
+    warnings: tuple[Complaint, ...] = ()
+    try:
+        release = load(spec, period=period, base=base, allow_outside_lists=allow_outside_lists)
+        warnings = release.warnings
+        planned = plan(release)
+    except Failure as failure:
+        return CheckedSpec(None, tuple(failure.complaints), warnings, failure.exit_code)
+    return CheckedSpec(planned, (), warnings + plan_warnings(planned), ExitCode.DONE)

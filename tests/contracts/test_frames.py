@@ -187,6 +187,16 @@ def test_a_spec_names_dataset_and_snapshot_and_nothing_of_files(changes, key, pl
     assert key in [complaint.key for complaint in refused.value.complaints]
 
 
+def test_what_is_yet_to_be_computed_is_refused_with_its_own_remedy(place) -> None:
+    lazy = pl.from_arrow(TABLE).lazy()
+    for table, call in ((lazy, "collect()"), (TABLE.to_reader(), "read_all()")):
+        with pytest.raises(dprelease.Failure) as refused:
+            dprelease.run(a_spec(), data=table)
+        (complaint,) = refused.value.complaints
+        assert complaint.code == "E431"
+        assert call in complaint.hint
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("spec", "frame", "code"),

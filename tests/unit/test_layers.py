@@ -443,6 +443,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.result",
         "dprelease.release.run",
         "dprelease.local.estimation.table_estimates",
+        "dprelease.scaffold.new_spec",
         "dprelease.specfile",
     ),
     "dprelease.cli": (
@@ -452,7 +453,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.combination.combination_wording",
         "dprelease.comparison",
         "dprelease.files.atomic",
-        "dprelease.files.packed",
         "dprelease.files.system",
         "dprelease.ledger",
         "dprelease.local.report",

@@ -51,7 +51,7 @@ def test_every_name_is_there_and_none_is_made_up() -> None:
     for name in dprelease.__all__:
         assert getattr(dprelease, name) is not None
     assert "__getattr__" not in vars(dprelease)
-    assert {*dprelease.__all__} <= {*dir(dprelease)}
+    assert dir(dprelease) == sorted(dprelease.__all__)
     assert dprelease.Result is importlib.import_module("dprelease.release.result").Result
     with pytest.raises(AttributeError):
         _ = dprelease.rum  # type: ignore[attr-defined]
@@ -94,6 +94,9 @@ epsilon: Fraction = plan.epsilon
 result: dprelease.Result = dprelease.rehearse("small.toml", rows=10)
 weaker: bool = dprelease.diff("old.toml", "small.toml").weaker
 names: list[str] = [one.dataset for one in dprelease.budget().datasets]
+found: dprelease.CheckedSpec = dprelease.check({})
+says: str = dprelease.explain(found.errors[0].code).says
+spec: str = dprelease.init("small.csv", delimiter=";")
 columns: tuple[str, ...] = dprelease.show("out")["by_region"].columns
 text: str = dprelease.report("out", format="html").text
 low: Fraction = dprelease.combine("out", "sum(visits)").low
@@ -115,6 +118,47 @@ version: str = dprelease.__version__
     assert [line for line in wrong_lines if not line.startswith("wrong.py:")] == []
     assert 'has no attribute "rum"' in done.stdout
     assert 'has incompatible type "int"' in done.stdout
+
+
+def test_a_check_lists_errors_and_warnings_and_raises_nothing(place: Path) -> None:
+    found = dprelease.check(a_spec())
+    assert (found.errors, found.exit_code) == ((), 0)
+    assert [warning.code for warning in found.warnings] == []
+    assert found.plan is not None
+    assert found.plan.epsilon == Fraction(1, 2)
+    assert str(found) == "ok"
+    no_cap = dprelease.check(a_spec(ledger={}))
+    assert [warning.code for warning in no_cap.warnings] == ["W201"]
+    wrong = dprelease.check(a_spec(ledger={}, privacy={"unit": "rwo"}))
+    assert wrong.exit_code == 2
+    assert wrong.plan is None
+    with pytest.raises(dprelease.Failure) as raised:
+        dprelease.load(a_spec(ledger={}, privacy={"unit": "rwo"}))
+    assert wrong.errors == tuple(raised.value.complaints)
+    assert all(error.code in str(wrong) for error in wrong.errors)
+    unplanned = dprelease.check(a_spec(privacy={**a_spec()["privacy"], "epsilon": 0.1}))
+    assert [error.code for error in unplanned.errors] != []
+
+
+def test_codes_are_explained() -> None:
+    meaning = dprelease.explain("e201")
+    assert meaning.code == "E201"
+    assert meaning.says
+    assert meaning.remedy
+    with pytest.raises(ValueError, match="E999"):
+        dprelease.explain("E999")
+
+
+def test_a_spec_is_begun(place: Path) -> None:
+    text = dprelease.init("small.csv")
+    assert "# [columns.region]" in text
+    assert "north" not in text
+    assert "# [columns.NAME]" in dprelease.init(place / "absent.csv", header=False)
+    with pytest.raises(dprelease.Failure) as refused:
+        dprelease.init("absent.csv")
+    assert [complaint.code for complaint in refused.value.complaints] == ["E015"]
+    with pytest.raises(ValueError, match="delimiter"):
+        dprelease.init("small.csv", delimiter="ab")
 
 
 def test_a_plan_shows_itself_shortly_and_its_epsilon_as_a_decimal(place: Path) -> None:

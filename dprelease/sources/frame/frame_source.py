@@ -85,7 +85,20 @@ def recognize_frame(table: object) -> Frame:
     if home == "pandas" and type(table).__name__ == "DataFrame":
         return PandasFrame(table)
     kind = f"{type(table).__module__}.{type(table).__qualname__}"
-    raise build_data_failure("E431", f"a {kind} is not a table that can be read", key=KEY)
+    hint = _REMEDIES.get((home, type(table).__name__), "")
+    raise build_data_failure("E431", f"a {kind} is not a table that can be read", hint, KEY)
+
+
+# package and class of what is no table yet -> how to make one of it
+_REMEDIES = {
+    ("polars", "LazyFrame"): "pass the table that its collect() returns",
+    ("pyspark", "DataFrame"): "pass the table that its toPandas() returns; or write it as Parquet, "
+    'which engine = "spark" reads',
+    ("duckdb", "DuckDBPyRelation"): "pass the table that its to_arrow_table() returns",
+    ("dask", "DataFrame"): "pass the table that its compute() returns",
+    ("pyarrow", "RecordBatchReader"): "pass the table that its read_all() returns",
+    ("ibis", "Table"): "pass the table that its to_pyarrow() returns",
+}
 
 
 class ArrowFrame:

@@ -1,0 +1,93 @@
+"""The beginning of a spec for a data file, of which nothing but names and types is read."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from dprelease.files.packed import get_suffix
+from dprelease.model.source_registry import SOURCES, SUFFIXES
+from dprelease.scaffold.file_columns import (
+    Csv,
+    build_unreadable_failure,
+    read_csv_columns,
+    read_typed_columns,
+)
+from dprelease.scaffold.template import NewSpec, check_path, write_spec
+
+
+def init(
+    data: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+) -> str:
+    """Do what the package's ``init`` says."""
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise ValueError("a delimiter is one ASCII character, such as ';' or tab")
+    path, folder = os.fspath(data), os.getcwd()
+    return write_spec(
+        begin_spec(path, folder, "SPEC", delimiter=delimiter, encoding=encoding, header=header)
+    )
+
+
+def begin_spec(  # noqa: PLR0913 - all but the first three are named
+    data: str,
+    folder: str,
+    spec: str,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+) -> NewSpec:
+    """Find out what is known of a data file.
+
+    Args:
+        data: Path of the file.
+        folder: The folder where the spec will stand, to which its path is relative.
+        spec: The name of the spec.
+        delimiter: Of a CSV file, checked by ``is_delimiter``; None takes that of the suffix.
+        encoding: Of a CSV file.
+        header: Whether the first line of a CSV file holds the names; if not, it isn't opened.
+
+    Raises:
+        Failure: Exit code 2, if names can't be read from the file.
+    """
+    if "://" in data:  # a URI may hold a password, and is not said again
+        hint = "write its spec by hand: How-to, Read from a database"
+        raise build_unreadable_failure("a database or URI", "init reads files", hint)
+    suffix = get_suffix(data)
+    if suffix not in SUFFIXES:
+        hint = f"name a file with one of the suffixes {', '.join(SUFFIXES)}"
+        raise build_unreadable_failure(data, "its suffix does not show the format", hint)
+    form = SUFFIXES[suffix]
+    if form not in ("csv", "parquet", "arrow"):
+        reason = f"init can't begin a spec for {suffix} files"
+        raise build_unreadable_failure(data, reason, "save the sheet as CSV first")
+    csv = Csv(delimiter or ("\t" if suffix.startswith(".tsv") else ","), encoding)
+    path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
+    check_path(path)
+    columns = None
+    if form != "csv":
+        if not header or delimiter is not None or encoding != "utf-8":
+            reason = f"the options for CSV don't apply to {SOURCES[form].title} files"
+            raise build_unreadable_failure(data, reason, "leave them out")
+        columns = read_typed_columns(data, form)
+    elif header:
+        columns = read_csv_columns(data, csv)
+    return NewSpec(_name(data, suffix), path, spec, form, columns, csv)
+
+
+def is_delimiter(text: str) -> bool:
+    """Tell if a text can part the fields of a line."""
+    is_printed = len(text) == 1 and " " <= text <= "~"
+    return text == "\t" or (is_printed and not text.isalnum() and text != '"')
+
+
+def _name(data: str, suffix: str) -> str:
+    """Derive a file-safe name from the name of the data file."""
+    stem = os.path.basename(data)
+    stem = stem[: len(stem) - len(suffix)]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")
+    return name or "release"
