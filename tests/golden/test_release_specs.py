@@ -28,6 +28,8 @@ EXPECTED = Path(__file__).parent / "expected"
 IDENTITIES = Path(__file__).parent / "identities.json"
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
 RECORDS_KEPT = 12
+MOST_OF_PAGE = {"clinic_visits": 120_000}
+"""How many bytes a page may have: what is shown of the main example holds for all."""
 CHECKED = {"every_statistic_people", "every_statistic_rows", "clinic_records"}
 
 
@@ -88,6 +90,7 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
     assert again.already_released
     assert again.report == result.report
     output = Path(result.output)
+    assert (output / "report.html").stat().st_size < MOST_OF_PAGE.get(name, 250_000)
     published = [path for path in output.rglob("*") if path.is_file()]
     assert {path.relative_to(output).as_posix() for path in published} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report

@@ -23,6 +23,7 @@ from dprelease.reports.model.report_model import Accounting, Ledger, LedgerStand
 from dprelease.reports.text.shown_numbers import format_number, shorten
 
 MOST_BARS = 12
+DAY, SHOWN_TIME = 86400.0, 3.0  # seconds; days
 
 
 def list_payments(
@@ -160,12 +161,15 @@ def _describe_accounting(ledger: Ledger | LedgerStanding) -> str:
 
 
 def draw_spending_chart(ledger: Ledger) -> Chart | None:
-    """Draw epsilon over time, all charges of the dataset added up; None if none are known."""
+    """Draw epsilon over time, all charges of the dataset added up.
+
+    None if there is no time to show: no charges are known, or all within a few days.
+    """
     history, cap = ledger.history, ledger.cap.epsilon
-    if not history:
+    times = _read_times([charge.at for charge in history])
+    if len(times) < 2 or times[-1] - times[0] < SHOWN_TIME:
         return None
     totals = [float(charge.epsilon) for charge in history]
-    times = _read_times([charge.at for charge in history])
     x_start, x_end, top, bottom = 40.0, WIDTH - 8.0, 20.0, 150.0
     up = fit_linear_scale([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
     across = Scale(times[0], times[-1], x_start + 6, x_end - 40)
@@ -173,12 +177,15 @@ def draw_spending_chart(ledger: Ledger) -> Chart | None:
     drawing.draw_axis_up(up, x_start, x_end, "grid")
     points, level = [(x_start, up.place(0))], 0.0
     for time, total in zip(times, totals, strict=True):
-        x = across.place(time) if times[0] != times[-1] else (x_start + x_end) / 2
+        x = across.place(time)
         points += [(x, up.place(level)), (x, up.place(total))]
         level = total
     points.append((x_end, up.place(level)))
     drawing.draw_path(points, "stroke-1")
     drawing.draw_dot(*points[-2], 3.5, "bar")
+    # Of other releases a report tells no names.
+    x, y = points[-2]
+    drawing.write_text(x - 6, y - 6, say("words.this_release"), anchor="end")
     if cap is not None:
         drawing.draw_line((x_start, up.place(float(cap))), (x_end, up.place(float(cap))), "limit")
         drawing.write_text(
@@ -215,9 +222,9 @@ def draw_spending_chart(ledger: Ledger) -> Chart | None:
 
 
 def _read_times(texts: Sequence[str]) -> list[float]:
-    """Read times as seconds, or number the charges where one can't be read or they go back."""
+    """Read times as days, or number the charges where one can't be read or they go back."""
     try:
-        times = [datetime.fromisoformat(text).timestamp() for text in texts]
+        times = [datetime.fromisoformat(text).timestamp() / DAY for text in texts]
     except ValueError:
         times = []
     if times and times == sorted(times) and all("T" in text or " " in text for text in texts):

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from statistics import NormalDist
+from textwrap import wrap
 from typing import NamedTuple
 
 from dprelease.language import number_text, say, word
@@ -25,6 +26,7 @@ from dprelease.statistics.statistic_registry import get_statistic
 
 DOTS = 20
 MOST_STRIPS = 6
+STRIP, LINE, NAMES = 77.0, 15.0, 52  # heights without names and of a line of them, and its letters
 WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous law
 
 
@@ -95,11 +97,15 @@ def draw_dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     strips: dict[tuple[float, ...], list[Query]] = {}
     for query in dotted:
         strips.setdefault(tuple(list_twenty_noises(query)), []).append(query)
-    strip = 92.0
-    drawing = Drawing(strip * min(len(strips), MOST_STRIPS))
-    for place, (values, alike) in enumerate(list(strips.items())[:MOST_STRIPS]):
-        unit = float(alike[0].granularity)
-        _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
+    shown = [
+        (values, alike, wrap(", ".join(query.name for query in alike), NAMES))
+        for values, alike in list(strips.items())[:MOST_STRIPS]
+    ]
+    drawing = Drawing(sum(STRIP + LINE * len(names) for *_, names in shown))
+    top = 0.0
+    for values, alike, names in shown:
+        _strip(drawing, top, names, (values, float(alike[0].granularity)))
+        top += STRIP + LINE * len(names)
     description = say("charts.dots.description", level=level)
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
     return build_chart(
@@ -117,14 +123,16 @@ def draw_dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
 
 
 def _strip(
-    drawing: Drawing, top: float, names: str, noise: tuple[tuple[float, ...], float]
+    drawing: Drawing, top: float, names: list[str], noise: tuple[tuple[float, ...], float]
 ) -> None:
     """Draw results on a scale around the truth; ``noise`` is the results and their granularity."""
     values, unit = noise
     reach = max(map(abs, values)) or unit
     across = fit_linear_scale([-reach, reach], 14, WIDTH - 14, 4)
+    for line, name in enumerate(names):
+        drawing.write_text(0, top + 12 + LINE * line, name, "t")
+    top += LINE * (len(names) - 1)
     base, size = top + 58, 8.6
-    drawing.write_text(0, top + 12, cut(names, 44), "t")
     drawing.draw_line((0, base + 5), (WIDTH, base + 5), "rule")
     drawing.draw_line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
     heights: dict[int, int] = {}
@@ -238,14 +246,19 @@ def draw_error_chart(
     shares_up = [(power, _format_percent(10.0**power)) for power in range(0, -5, -1)]
     across = Scale(1, 6, x_start, x_end, sizes_across)
     up = Scale(-4, 0, bottom, top, shares_up)
-    drawing = Drawing(bottom + 40 + 16 * len(lines_drawn))
+    legend = [
+        wrap(f"{number}  {', '.join(names)}", LEGEND)
+        for number, (_, names) in enumerate(lines_drawn, 1)
+    ]
+    drawing = Drawing(bottom + 40 + 16 * sum(map(len, legend)))
     _draw_powers(drawing, across, up)
-    for place, (share, names) in enumerate(lines_drawn):
+    for place, (share, _) in enumerate(lines_drawn):
         style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
         _draw_fall(drawing, (across, up), math.log10(share), style, place + 1)
-        y = bottom + 46 + 16 * place
+        y = bottom + 46 + 16 * sum(map(len, legend[:place]))
         drawing.draw_line((x_start, y - 4), (x_start + 22, y - 4), style)
-        drawing.write_text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
+        for line, text in enumerate(legend[place]):
+            drawing.write_text(x_start + 28, y + 16 * line, text)
         drawing.write_text(
             x_end,
             y,

@@ -123,10 +123,7 @@ def build_meaning_section(facts: PlanFacts) -> Section:
     # Version 0.2 told of several together only the first.
     told = meaning.beliefs if meaning.groups[0].beliefs else meaning.beliefs[:1]
     charts = tuple(draw_people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
-    beliefs = (
-        _build_beliefs_table(meaning.beliefs),
-        *((_build_totals_table(facts),) if meaning.totals else ()),
-    )
+    beliefs = Group("", (Group("charts", charts), _build_beliefs_table(meaning.beliefs)))
     together = Table(
         "groups",
         loss,
@@ -143,8 +140,8 @@ def build_meaning_section(facts: PlanFacts) -> Section:
     several = Heading(say("guarantee.several.title")), Paragraph(note), together
     parts: tuple[Part, ...] = (
         Paragraph(lead),
-        Group("charts", (*charts, draw_band_chart(meaning.beliefs))),
-        Group("pair", beliefs),
+        Group("overview", (beliefs, draw_band_chart(meaning.beliefs))),
+        *((_build_totals_table(facts),) if meaning.totals else ()),
         *several,
         Details(
             say("guarantee.mathematics.title"),

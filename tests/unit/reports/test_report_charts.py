@@ -167,8 +167,19 @@ def test_epsilon_over_time():
     (line,) = shapes(chart, "path", "stroke-1")
     assert line.get("d").count("L") == 5
     assert draw_spending_chart(replace(LEDGER, history=())) is None
-    odd = (Charge(entry=1, at="now", epsilon=1),)
-    assert draw_spending_chart(replace(LEDGER, history=odd)).rows == (("1", "now", "1"),)
+    odd = [Charge(entry=at, at="now", epsilon=at) for at in range(1, 6)]
+    assert len(draw_spending_chart(replace(LEDGER, history=tuple(odd))).rows) == 5
+
+
+def test_a_few_days_are_no_time_to_draw():
+    def draw(last):
+        times = ("2026-01-01T09:00:00+00:00", f"2026-01-{last}+00:00")
+        history = [Charge(entry=at, at=time, epsilon=at) for at, time in enumerate(times, 1)]
+        return draw_spending_chart(replace(LEDGER, history=tuple(history)))
+
+    assert draw("04T08:59:59") is None
+    texts = [each.text for each in ElementTree.fromstring(draw("04T09:00:00").svg).iter("text")]
+    assert "this release" in texts
 
 
 def test_beliefs_are_those_of_the_tables(facts):
@@ -200,8 +211,9 @@ def test_beliefs_are_told_as_they_were_bounded(facts):
     table = replace(whole, rows=tuple(row if each is near else each for each in whole.rows))
     meaning = replace(facts.meaning, beliefs=(table, table))
     parts = build_meaning_section(replace(facts, meaning=meaning)).parts
-    (pair,) = [part for part in parts if isinstance(part, Group) and part.layout == "pair"]
-    assert ("50%", *["0.027% to 99.973%"] * 2) in pair.parts[0].rows
+    (overview,) = [part for part in parts if isinstance(part, Group)]
+    _, beliefs = overview.parts[0].parts
+    assert ("50%", *["0.027% to 99.973%"] * 2) in beliefs.rows
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
@@ -377,9 +389,11 @@ def test_a_long_name_leaves_room_for_what_stands_beside_it():
     name = "a_very_long_name_of_a_query_that_goes_on_and_on"
     chart = draw_error_chart([query(name=name, noise_halfwidth=70.4)], [], "people")
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
-    pair = [each for each in said if each.startswith("1 a_very") or each.endswith("at 1,000")]
-    assert len(pair) == 2
-    assert len("".join(pair)) * 12.3 * 0.53 <= 360 - 10 - 46 - 28
+    first, *rest = [each for each in said if "_" in each]
+    (share,) = [each for each in said if each.endswith("at 1,000")]
+    assert f"{first}{''.join(rest)}".replace(" ", "") == f"1{name}"
+    widest = max(map(len, (first, *rest))) + len(share)
+    assert widest * 12.3 * 0.53 <= 360 - 10 - 46 - 28
 
 
 def test_the_name_of_a_cap_is_not_cut_at_the_top():

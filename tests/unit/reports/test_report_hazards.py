@@ -13,7 +13,6 @@ from dprelease.planning.planner import make_plan
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.model.json_form import from_json, to_json
 from dprelease.reports.model.report_model import LedgerStanding, PlanFacts
-from dprelease.reports.sections.document import Group
 from dprelease.reports.sections.guarantee_section import (
     build_guarantee_section,
     build_meaning_section,
@@ -142,8 +141,7 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     label = "epsilon of all releases with this one, if nothing else is charged before"
     assert list_tiles(facts)[label] == "4 of 10"
     parts = build_meaning_section(facts).parts
-    (pair,) = [part for part in parts if isinstance(part, Group) and part.layout == "pair"]
-    (table,) = [part for part in pair.parts if part.name == "totals"]
+    (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
     assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
     assert table.rows[1][1:] == ("4", "0", "98.21%", "99.967%")
     assert table.rows[2][:3] == ("If the cap is used up", "10", "no cap")
