@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 from dprelease.kernel.distributions.laws import compute_noise_variance
@@ -37,15 +38,21 @@ def compute_errors(drafts: Sequence[Draft], noise: Errors) -> Errors:
     Figures that are not linear in the integers have the error of these: they are compared where
     the same integers are released. Of a share each aspect has an error (``name_aspects``).
     """
-    by_name = {draft.name: draft for draft in drafts}
     return {
         aspect: sum(amount * noise[name] for name, amount in amounts)
+        for aspect, amounts in _list_amounts_of_all(tuple(drafts))
+    }
+
+
+@lru_cache(maxsize=4)  # the same drafts are compared with different noise
+def _list_amounts_of_all(drafts: tuple[Draft, ...]) -> list[tuple[str, list[tuple[str, float]]]]:
+    by_name = {draft.name: draft for draft in drafts}
+    return [
+        named
         for draft in drafts
         for read in draft.reads
-        for aspect, amounts in zip(
-            name_aspects(read.query), _iter_amounts(read, by_name), strict=True
-        )
-    }
+        for named in zip(name_aspects(read.query), _iter_amounts(read, by_name), strict=True)
+    ]
 
 
 def _iter_amounts(read: Read, drafts: Mapping[str, Draft]) -> Iterator[list[tuple[str, float]]]:

@@ -383,20 +383,9 @@ def iter_candidates(
     ``types``: those of all columns. Where losses are ``concentrated`` nothing is better than
     centred pieces. ``jointly``: those with conditions in other ways than HALVES, and no others.
     """
-    sets = [complete_groups(draft.query.groups) for draft in block.tables]
-    wholes = [complete_groups(draft.query.groups) for draft in block.others]
-    order = sorted(
-        {group for groups in (*wholes, *sets) for group in groups},
-        key=lambda group: (group.column, group.labels),
-    )
-    places = {group: place for place, group in enumerate(order)}
-    tables, totals = (
-        tuple(Axes(places[group] for group in groups) for groups in each) for each in (sets, wholes)
-    )
-    targets = sorted({*tables, *totals}, key=sorted)
-    features, figures = _gather_features(block, wholes, totals)
+    order, tables, axes_of, features, figures = _read_block(block)
+    targets = sorted({*tables, *axes_of.values()}, key=sorted)
     if jointly:
-        axes_of = dict(zip(wholes, totals, strict=True))
         for own in _list_joint_ways(block, features, types):
             held = {axes_of[piece.groups] for piece, _ in own if piece.held}
             needed = {axes_of[piece.groups] for piece, _ in own if not piece.is_whole}
@@ -410,6 +399,32 @@ def iter_candidates(
     for pieces, reading in _iter_readings(targets, order, concentrated=concentrated):
         own = [piece for cells, members in features for piece in _list_halves(cells, members)]
         yield _join_pieces(pieces, reading, own, tables, figures)
+
+
+class _Content(NamedTuple):
+    """What a block has: groups in order, tables, cells of others by groups, features, figures."""
+
+    order: Sequence[Group]
+    tables: tuple[Axes, ...]
+    axes_of: Mapping[tuple[Group, ...], Axes]
+    features: Sequence[tuple[tuple[Group, ...], Sequence[_Member]]]
+    figures: tuple[Figure, ...]
+
+
+@lru_cache(maxsize=4)  # a block is tried in several ways
+def _read_block(block: Block) -> _Content:
+    sets = [complete_groups(draft.query.groups) for draft in block.tables]
+    wholes = [complete_groups(draft.query.groups) for draft in block.others]
+    order = sorted(
+        {group for groups in (*wholes, *sets) for group in groups},
+        key=lambda group: (group.column, group.labels),
+    )
+    places = {group: place for place, group in enumerate(order)}
+    tables, totals = (
+        tuple(Axes(places[group] for group in groups) for groups in each) for each in (sets, wholes)
+    )
+    features, figures = _gather_features(block, wholes, totals)
+    return _Content(order, tables, dict(zip(wholes, totals, strict=True)), features, figures)
 
 
 _Member = tuple[int, Feature]

@@ -206,9 +206,10 @@ class _Search(Struct, frozen=True):
         variances = [1.0] * len(candidate.pieces)
         worst = ""
         least = _LEAST_IN_02 if self.scope is Scope.AS_VERSION_02 else _LEAST
+        unweighed, worths = _draft_pieces(block, candidate, number), _list_worths(block)
         for attempt in range(_ROUNDS):
             amounts = candidate.compute_amounts(variances)
-            pieces = self.build_pieces(block, candidate, number, amounts, factors)
+            pieces = _weigh_pieces(block, unweighed, worths, amounts, factors)
             weights = [piece.demand.weight for piece in pieces if not piece.free]
             if not weights or min(weights) < least * max(weights):
                 return worst
@@ -243,48 +244,58 @@ class _Search(Struct, frozen=True):
             factors |= {name: factors[name] * ratio**2 * 1.01 for name, ratio in above.items()}
         return worst
 
-    def build_pieces(
-        self,
-        block: Block,
-        candidate: Candidate,
-        number: int,
-        amounts: Sequence[Sequence[Mapping[int, float]]],
-        factors: Mapping[str, float],
-    ) -> list[Draft]:
-        """Build drafts of the pieces, each weighted by what its noise does to the figures."""
-        matters = [0.0] * len(candidate.pieces)
-        for draft, of_aspects in zip(block.drafts, amounts, strict=True):
-            aspects = get_statistic(draft.query.statistic).list_aspects(draft.query)
-            names = name_aspects(draft.query)
-            for name, own, shares in zip(names, aspects, of_aspects, strict=True):
-                worth = factors[name] * float(draft.demand.weight) / draft.sensitivity.l1**2
-                worth /= len(names) * float(sum(factor**2 for factor in own))
-                for place, share in shares.items():
-                    matters[place] += worth * share
-        neighbours = block.drafts[0].neighbours
-        moves = [bound_piece_change(block, piece, neighbours) for piece in candidate.pieces]
-        # Rounded, so that equal pieces have equal weights in whatever order floats were added.
-        weights = [
-            Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
-            for matter, change in zip(matters, moves, strict=True)
-        ]
-        names = _name_pieces(candidate, number)
-        return [
-            Draft(
-                build_piece_query(block, piece, name),
-                define_piece_release(block, piece),
-                change,
-                neighbours,
-                demand=demand,
-            )
-            for piece, name, change, demand in zip(
-                candidate.pieces,
-                names,
-                moves,
-                _list_demands(block.budget, weights, moves),
-                strict=True,
-            )
-        ]
+
+def _draft_pieces(block: Block, candidate: Candidate, number: int) -> list[Draft]:
+    """Draft the pieces of a candidate, before they are weighed."""
+    neighbours = block.drafts[0].neighbours
+    return [
+        Draft(
+            build_piece_query(block, piece, name),
+            define_piece_release(block, piece),
+            bound_piece_change(block, piece, neighbours),
+            neighbours,
+        )
+        for piece, name in zip(candidate.pieces, _name_pieces(candidate, number), strict=True)
+    ]
+
+
+def _list_worths(block: Block) -> list[list[tuple[str, float]]]:
+    """List what each variance in each draft is worth, by the name of what is to err little."""
+    worths: list[list[tuple[str, float]]] = []
+    for draft in block.drafts:
+        aspects = get_statistic(draft.query.statistic).list_aspects(draft.query)
+        whole = float(draft.demand.weight) / draft.sensitivity.l1**2
+        names = name_aspects(draft.query)
+        worths.append(
+            [
+                (name, whole / (len(names) * float(sum(factor**2 for factor in own))))
+                for name, own in zip(names, aspects, strict=True)
+            ]
+        )
+    return worths
+
+
+def _weigh_pieces(
+    block: Block,
+    pieces: Sequence[Draft],
+    worths: Sequence[Sequence[tuple[str, float]]],
+    amounts: Sequence[Sequence[Mapping[int, float]]],
+    factors: Mapping[str, float],
+) -> list[Draft]:
+    """Weigh each piece by what its noise does to the figures."""
+    matters = [0.0] * len(pieces)
+    for of_draft, of_aspects in zip(worths, amounts, strict=True):
+        for (name, worth), shares in zip(of_draft, of_aspects, strict=True):
+            for place, share in shares.items():
+                matters[place] += factors[name] * worth * share
+    moves = [piece.sensitivity for piece in pieces]
+    # Rounded, so that equal pieces have equal weights in whatever order floats were added.
+    weights = [
+        Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
+        for matter, change in zip(matters, moves, strict=True)
+    ]
+    demands = _list_demands(block.budget, weights, moves)
+    return [replace(piece, demand=demand) for piece, demand in zip(pieces, demands, strict=True)]
 
 
 def _list_demands(

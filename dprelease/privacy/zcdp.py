@@ -30,6 +30,7 @@ EPSILON_DIGITS = 12
 ROOM = Fraction(1, 10**13)
 
 
+@lru_cache(maxsize=1024)  # many queries of one weight have one epsilon
 def bound_pure_rho(epsilon: Fraction) -> Fraction:
     """Bound the rho of every epsilon-DP mechanism from above: epsilon tanh(epsilon/2).
 

@@ -359,7 +359,8 @@ def _list_features(step: Step) -> list[tuple[int, ...]]:
 def _find_feature_corners(step: Step, rows: tuple[int, ...]) -> Corners:
     """Give the corners of what a row of the table that is in the cell can add to a feature."""
     factors = [step.transform[row] for row in rows]
-    places = [place for place in range(len(step.measures)) if any(row[place] for row in factors)]
+    every = range(len(step.measures))
+    places = sorted({place for row in factors for place in compress(every, row)})
     measures = tuple(step.measures[place] for place in places)
     if len(rows) == 1 and all(measure.kind is MeasureKind.RECORDS for measure in measures):
         return frozenset((Fraction(end),) for end in _bound_row(step, factors[0]))
