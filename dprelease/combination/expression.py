@@ -27,7 +27,9 @@ from msgspec import Struct
 from dprelease.combination.combined_figures import Figures, Pooled, Published, Weighted
 from dprelease.combination.combined_intervals import (
     Interval,
+    MeanTerm,
     add_weighted,
+    bound_mean_errors,
     compute_mean,
     compute_quotient_interval,
     compute_value,
@@ -136,6 +138,9 @@ def _compute_interval(
                 "E845", problem, "divide by a figure that is larger than its noise interval"
             )
         return quotient
+    joint = _bound_together(published, total, weighted, alpha)
+    if joint is not None:
+        return _build_joint_interval(total, weighted, joint)
     # Bonferroni: each mean, and the linear part as a whole, gets an equal share of alpha.
     part = alpha / (len(total.means) + bool(weighted))
     start = sum_interval(published, weighted, part) if weighted else Interval(*[Fraction(0)] * 3)
@@ -152,6 +157,38 @@ def _compute_interval(
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
     return Interval(*(end + total.number for end in (value, low, high)))
+
+
+def _bound_together(
+    published: Published, total: Sum, weighted: Weighted, alpha: Fraction
+) -> Fraction | None:
+    """Bound the error of several figures of which some are means; None for a single one."""
+    if len(total.means) + bool(weighted) < 2 or not total.means:
+        return None
+    means = [
+        MeanTerm(published, pooled.figures, pooled.places, weight)
+        for pooled, weight in total.means
+        if weight
+    ]
+    return bound_mean_errors(means, alpha, *([(published, weighted)] if weighted else []))
+
+
+def _build_joint_interval(total: Sum, weighted: Weighted, half: Fraction) -> Interval:
+    """Build the interval around a sum with means, cut to what means alone can come to."""
+    value = total.number + compute_value(weighted)
+    least = most = total.number
+    for pooled, weight in total.means:
+        value += weight * (compute_mean(pooled.figures, pooled.places) or 0)
+        if pooled.figures.share is not None:
+            share = pooled.figures.share
+            ends = sorted((weight * share.low, weight * share.high))
+            least, most = least + ends[0], most + ends[1]
+    low, high = value - half, value + half
+    return (
+        Interval(value, low, high)
+        if weighted
+        else Interval(value, max(low, least), min(high, most))
+    )
 
 
 def _compute_published_value(total: Sum, before: Fraction) -> Fraction:

@@ -14,9 +14,12 @@ from redrawn import Redrawn
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import (
     Interval,
+    MeanTerm,
+    bound_mean_errors,
     compute_quotient_interval,
     mean_interval,
 )
+from dprelease.combination.expression import combine
 from dprelease.model import Noise, NoiseFamily
 
 ROWS, HITS = 60, 30  # in the first region
@@ -138,3 +141,45 @@ def test_shares_that_are_planned_together_are_held_as_published(
         own = Fraction(str(halves.values[0])) / 10**halves.decimals
         assert own <= half * Fraction(101, 100)
         assert half <= own * Fraction(103, 100)
+
+
+def test_a_difference_of_means_errs_less_than_both_together(
+    entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both errors are independent: about the root of the sum of the squared half-widths is left."""
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "s", "statistic": "mean", "column": "days", "by": ["region"]}
+    published = publish([query], tmp_path, entropy, {"rho": 0.5})
+    alpha = Fraction(1, 20)
+    north, south = (combine(published, f"s[region={of}]", alpha)[1] for of in ("north", "south"))
+    apart = combine(published, "s[region=south] - s[region=north]", alpha)[1]
+    root = math.hypot(north.half, south.half)
+    assert root <= apart.half <= 1.5 * root
+    assert apart.half < north.half + south.half
+
+
+def test_two_releases_are_compared_by_the_law_of_both(
+    entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "s", "statistic": "mean", "column": "days", "by": ["region"]}
+    first, second = (publish([query], tmp_path, entropy, {"rho": 0.5}) for _ in range(2))
+    figures = [find(of, "s") for of in (first, second)]
+    one = Fraction(1)
+    means = [MeanTerm(first, figures[0], [0], one), MeanTerm(second, figures[1], [0], -one)]
+    both = bound_mean_errors(means, Fraction(1, 20))
+    halves = [mean_interval(*mean[:3], Fraction(1, 20)) for mean in means]
+    root = math.hypot(*(half.half for half in halves if half is not None))
+    assert both is not None
+    assert root <= both <= 1.5 * root
+
+
+def test_means_of_the_same_integers_are_not_taken_for_independent(
+    entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "s", "statistic": "mean", "column": "days", "by": ["region"]}
+    published = publish([query], tmp_path, entropy, {"rho": 0.5})
+    figures, one = find(published, "s"), Fraction(1)
+    means = [MeanTerm(published, figures, places, one) for places in ([0], [0, 1])]
+    assert bound_mean_errors(means, Fraction(1, 20)) is None

@@ -1,29 +1,33 @@
 """What changed since the last release: its guarantee, its tables, their noise and their figures.
 
 Two figures are compared where both releases state the law of their noise, which is independent:
-of linear figures the difference has an exact law, of means and proportions the half-width is about
-the root of the sum of the squared ones. Each difference is judged on its own.
+of linear figures the difference has an exact law, of means and proportions the bound of
+``combination.combined_intervals``. Each difference is judged on its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from math import isqrt
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import Interval, bound_error, mean_interval
+from dprelease.combination.combined_intervals import (
+    Interval,
+    MeanTerm,
+    bound_error,
+    bound_mean_errors,
+    mean_interval,
+)
 from dprelease.model import OutputTable
 from dprelease.reports.model.report_model import Changed, Changes, FigureChange, Query, ReportFacts
 from dprelease.reports.text.shown_numbers import format_number, shorten
 
 MOST_FIGURES = 100
 ONE = {0: Fraction(1)}
-_FINE = 10**12
 
 
 class PreviousRelease(NamedTuple):
@@ -163,7 +167,7 @@ def _pair_figures(
             old_value, new_value = old.values[places[row]], figures.values[place]
             half = common
             if half is None and figures.share is not None and old.share is not None:
-                half = _compute_root(before, old, places[row], now, figures, place, alpha)
+                half = _bound_means(before, old, places[row], now, figures, place, alpha)
             if old_value is None or new_value is None or half is None:
                 continue
             difference = new_value - old_value
@@ -193,15 +197,21 @@ def _compute_difference_halfwidth(
         return None
 
 
-def _compute_root(  # noqa: PLR0913, PLR0917 - a cell of each release
+def _bound_means(  # noqa: PLR0913, PLR0917 - a cell of each release
     before: Published, old: Figures, old_row: int, now: Published, figures: Figures, new_row: int,
     alpha: Fraction,
 ) -> Fraction | None:  # fmt: skip
-    one, other = (
-        mean_interval(before, old, [old_row], alpha),
-        mean_interval(now, figures, [new_row], alpha),
-    )
-    if one is None or other is None:
+    """Bound the error of a difference of two means or proportions."""
+    means = [
+        MeanTerm(now, figures, [new_row], Fraction(1)),
+        MeanTerm(before, old, [old_row], Fraction(-1)),
+    ]
+    try:
+        joint = bound_mean_errors(means, alpha)
+        if joint is not None:
+            return joint
+        cells = [mean_interval(*mean[:3], alpha / 2) for mean in means]
+    except ValueError:  # too large
         return None
-    square = (one.half**2 + other.half**2) * _FINE**2
-    return Fraction(isqrt(int(square)) + 1, _FINE)
+    halves = [cell.half for cell in cells if cell is not None]
+    return sum(halves, Fraction(0)) if len(halves) == len(cells) else None

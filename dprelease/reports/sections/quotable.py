@@ -1,10 +1,10 @@
 """Sentences that may be quoted: chosen by the noisy figures, and true together.
 
 A family of statements is fixed before any figure is seen: that each cell lies within its interval,
-and that each difference of two linear cells of a column does. Each of n statements has alpha/n, so
+and that each difference of two cells of a column does. Each of n statements has alpha/n, so
 that all hold with 1 - alpha (Bonferroni); what is said follows from them. That two groups can't be
 told apart says nothing of the truth. Labels of a column are alike to noise, so one half-width
-serves for all its cells, and one for all its differences.
+serves for all its cells, and one for all its differences; those of means have their own.
 
 A quotation carries no caveat, so there is none on figures that need one: of people whose rows are
 limited, of a weighted survey, of data quality, and on the highest of bins that are not equally wide
@@ -20,7 +20,13 @@ from typing import NamedTuple
 
 from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import Interval, bound_error, mean_interval
+from dprelease.combination.combined_intervals import (
+    Interval,
+    MeanTerm,
+    bound_error,
+    bound_mean_errors,
+    mean_interval,
+)
 from dprelease.language import say, word
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.model.report_model import Column, ReportFacts
@@ -49,19 +55,34 @@ class Ranked(NamedTuple):
     """A column's cells with their intervals, and how far two must be apart; None of means.
 
     ``shown``: half-width that the figures are rounded by, which is that of the published table.
+    ``part``: the chance that a statement fails.
     """
 
+    published: Published
     figures: Figures
     cells: tuple[Interval, ...]
     apart_from: Fraction | None
     shown: Fraction
+    part: Fraction
 
     def differ(self, higher: int, lower: int) -> bool:
         """Check whether the first cell is clearly more than the second."""
         higher_cell, lower_cell = self.cells[higher], self.cells[lower]
-        if self.apart_from is None:
-            return higher_cell.low > lower_cell.high
-        return higher_cell.value - lower_cell.value > self.apart_from
+        difference = higher_cell.value - lower_cell.value
+        if self.apart_from is not None:
+            return difference > self.apart_from
+        if higher_cell.low > lower_cell.high:
+            return True
+        # A difference errs about as the root of both squares: of less nothing is computed.
+        if difference**2 <= higher_cell.half**2 + lower_cell.half**2:
+            return False
+        one = Fraction(1)
+        means = [
+            MeanTerm(self.published, self.figures, [place], weight)
+            for place, weight in ((higher, one), (lower, -one))
+        ]
+        apart = bound_mean_errors(means, self.part)
+        return apart is not None and difference > apart
 
 
 def build_quotable_section(quotations: Sequence[Quotation], level: float) -> Section | None:
@@ -80,11 +101,8 @@ def iter_quotable(facts: ReportFacts, published: Published, alpha: Fraction) -> 
     columns = [figures for figures in published.figures if _is_subject(facts, declared, figures)]
     # Totals first: they are what readers look for.
     columns = sorted(columns, key=lambda figures: len(figures.rows) > 1)[:MOST_COLUMNS]
-    # a statement on each cell, and of linear figures on each two
-    statements = sum(
-        len(figures.rows) + (comb(len(figures.rows), 2) if figures.terms else 0)
-        for figures in columns
-    )
+    # a statement on each cell, and on each two
+    statements = sum(len(figures.rows) + comb(len(figures.rows), 2) for figures in columns)
     for figures in columns:
         ranked = _rank_cells(published, figures, alpha, statements)
         if ranked is not None:
@@ -128,7 +146,8 @@ def _rank_cells(
         if len(cells) < len(means):
             return None
         own = [mean_interval(published, figures, [p], alpha) for p in range(len(figures.rows))]
-        return Ranked(figures, cells, None, max(mean.half for mean in own if mean is not None))
+        shown = max(mean.half for mean in own if mean is not None)
+        return Ranked(published, figures, cells, None, shown, part)
     difference = {0: Fraction(1), 1: Fraction(-1)}
     wide = Fraction(0)
     try:
@@ -142,7 +161,7 @@ def _rank_cells(
         return None
     values = [value for value in figures.values if value is not None]
     cells = tuple(Interval(value, value - half, value + half) for value in values)
-    return Ranked(figures, cells, wide, shown)
+    return Ranked(published, figures, cells, wide, shown, part)
 
 
 def _iter_sentences(ranked: Ranked, declared: Mapping[str, Column]) -> Iterator[str]:
