@@ -49,6 +49,7 @@ from dprelease.planning.strategy_choice import WORTH, Scope, plan_together
 from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
+from dprelease.privacy.interval_arithmetic import round_down
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -72,7 +73,7 @@ ROUNDED = {AxisKind.RUNNING, AxisKind.SCALED, AxisKind.TREE}
 """Running sums of counts that are mixed so are rounded to whole numbers."""
 
 DIGITS = 6
-"""Digits of the errors that combined figures are compared with."""
+"""Digits of the errors that combined figures are compared with, and of a lowered epsilon."""
 
 
 class Solution(Struct, frozen=True):
@@ -322,7 +323,13 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
             if total.is_within(solution.loss):
                 return solution
         raise solver.build_exhausted_failure(shared)
-    return solver.complete_solution(fixed, targeted, 0.0)
+    solution = solver.complete_solution(fixed, targeted, 0.0)
+    if solution.method != PLD or total.epsilon is None or total.is_within(solution.loss):
+        return solution
+    # Selections by weight have all of epsilon, which leaves no margin for a numerical claim.
+    lower = replace(total, epsilon=round_down(total.epsilon**2 / solution.loss.epsilon, DIGITS))
+    choices = fixed | choose_selections(release, drafts, lower)
+    return solver.complete_solution(choices, targeted, 0.0)
 
 
 class _Solver(Struct, frozen=True):

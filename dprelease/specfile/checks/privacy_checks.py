@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from dprelease.model import Bounding, Data
 from dprelease.specfile.checks.columns.column import check_in_file
@@ -13,6 +13,8 @@ from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, 
 from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.spec_keys import BOUNDING
 from dprelease.statistics.statistic_registry import STATISTICS
+
+_MOST_APART = 10**6
 
 _COLUMN_HINT = 'write unit_column = "...", the name of the column that identifies the unit of a row'
 _BOUNDING_HINT = (
@@ -119,6 +121,22 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
         if number not in paid_places and not keys and sound:
             message = "the query has no budget, and [privacy] has no total to share"
             query.complain("E223", message, at="key")
+    _check_weights(parts.queries)
+
+
+def _check_weights(queries: Sequence[Part[QuerySection]]) -> None:
+    """Complain of the least weight if another one is more than a million times as large."""
+    stated = [query for query in queries if query.model.weight is not None]
+    if not stated:
+        return
+    least = min(stated, key=lambda query: query.model.weight or 1)
+    smallest = least.model.weight or 1
+    # A query without a weight has 1.
+    largest = max([1, *(query.model.weight or 1 for query in stated)])
+    if largest > _MOST_APART * smallest:
+        message = f"weight {show(smallest)} is less than a millionth of {show(largest)}, another's"
+        hint = "write weights that are a million apart at most; 8 has twice the epsilon of 1"
+        least.complain("E203", message, "weight", hint=hint)
 
 
 def _check_terms(query: Part[QuerySection]) -> None:

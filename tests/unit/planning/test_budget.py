@@ -280,3 +280,22 @@ def test_auto_is_no_worse_than_any_accounting(query: dict[str, Any], number: int
 
     rates = {accounting: rate(accounting) for accounting in ("auto", "pure", "zcdp", "pld")}
     assert rates["auto"] >= 0.999 * max(rates.values())
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 10**7)])
+def test_selections_alone_leave_room_for_a_numerical_claim(delta: Fraction) -> None:
+    """By their weights they would have the whole epsilon, and a claim above it."""
+    for number in (1, 2):
+        counts = [
+            {"name": f"n{at}", "statistic": "count", "by": [f"s{at}"]}
+            | {"partition_selection": {"delta": delta / number}}
+            for at in range(number)
+        ]
+        given = builders.spec(
+            privacy={"epsilon": 1, "delta": Fraction(1, 10**6), "accounting": "pld"},
+            columns={f"s{at}": {"type": "string"} for at in range(number)},
+            query=counts,
+        )
+        plan = plan_and_certify(load(given)).plan
+        assert plan.method == "pld"
+        assert Fraction(999, 1000) < plan.loss.epsilon <= 1

@@ -12,6 +12,7 @@ import pytest
 from builders import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from thorough import examples
 
 from dprelease import load
@@ -368,20 +369,14 @@ def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
 
 @pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
 def test_weights_far_apart_are_planned_and_no_figure_errs_more(privacy: Json) -> None:
-    sizes = {"a": 10, "b": 10, "c": 10}
-    release = load_release(
-        privacy,
-        sizes,
-        [
-            {"by": ["a", "b"], "weight": 10**6},
-            {"by": ["b", "c"], "weight": 10**-6},
-            {"by": ["a", "c"]},
-            *(
-                {"where": f"x > {place}", "weight": 10 ** (6 - 12 * (place % 2))}
-                for place in range(6)
-            ),
-        ],
-    )
+    """Farther apart than a spec may have them."""
+    pairs = tables([("a", "b"), ("b", "c"), ("a", "c")])
+    conditions = [{"where": f"x > {place}"} for place in range(6)]
+    release = load_release(privacy, {"a": 10, "b": 10, "c": 10}, [*pairs, *conditions])
+    weights = [10**6, Fraction(1, 10**6), 1, *([10**6, Fraction(1, 10**6)] * 3)]
+    queries = zip(release.queries, weights, strict=True)
+    weighed = tuple(replace(query, weight=Fraction(weight)) for query, weight in queries)
+    release = replace(release, queries=weighed)
     certify(make_plan(release))
     alone = compute_errors(choose_best_solution(release, read_total(release), jointly=False))
     together = compute_errors(solve_values(release))
