@@ -220,25 +220,12 @@ def read_terminal(master: int) -> bytes:
 
 
 @pytest.fixture
-def probe(folder: Path) -> Callable[..., Answer]:
-    """Run ``dprelease`` after some Python statements, which make something go wrong."""
+def probe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """Run ``dprelease`` in this process with something else in the place of a function of its."""
 
-    def run(statements: str, *arguments: str) -> Answer:
-        program = (
-            f"{statements}\nimport sys\nfrom dprelease.cli.guard import execute\n"
-            "sys.exit(execute(sys.argv[1:]))\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            cwd=folder,
-            env=plain_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-            timeout=120,
-        )
-        return Answer(done.returncode, done.stdout, done.stderr)
+    def run(name: str, stand_in: Callable[..., Any], *arguments: str) -> Answer:
+        with monkeypatch.context() as patch:
+            patch.setattr(name, stand_in)
+            return call_in_process(folder, arguments, {})
 
     return run

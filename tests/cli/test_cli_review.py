@@ -1,6 +1,9 @@
 """A review from the plan to the publication: who approved which digest, and what is run of it."""
 
 import json
+from importlib.metadata import PackageNotFoundError
+
+from dprelease.release.payload import list_versions
 
 REVIEW = """
 [review]
@@ -59,13 +62,11 @@ def test_another_review_is_the_same_release_at_no_cost(cli, folder, spec):
 
 
 def test_an_installation_without_its_metadata_charges_nothing(probe, cli, folder):
-    broken = """
-import importlib.metadata as metadata
-def missing(name):
-    raise metadata.PackageNotFoundError(name)
-metadata.version = missing
-"""
-    answer = probe(broken, "run", "small.toml")
+    def miss(name):
+        raise PackageNotFoundError(name)
+
+    list_versions.cache_clear()
+    answer = probe("importlib.metadata.version", miss, "run", "small.toml")
     assert (answer.code, answer.out) == (2, "")
     assert "E321 the installation has no metadata of the package" in answer.err
     assert cli("run", "-q", "small.toml").code == 0
