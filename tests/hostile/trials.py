@@ -341,7 +341,7 @@ DATA = [
     Trial("Parquet with a huge footer", PARQUET, 4, "E409",
           damaged(lambda old: old[:-8] + b"\xff\xff\xff\x7fPAR1")),
     Trial("Parquet without a column", PARQUET, 4, "E405", parquet(paid=None)),
-    Trial("Parquet of texts", PARQUET, 4, "E412", parquet(paid=pa.array([CANARY]))),
+    Trial("Parquet of bytes", PARQUET, 4, "E412", parquet(paid=pa.array([CANARY.encode()]))),
     Trial("Parquet of lists", PARQUET, 4, "E412", parquet(region=pa.array([[CANARY]]))),
     Trial("Parquet of structures", PARQUET, 4, "E412", parquet(town=pa.array([{"a": CANARY}]))),
     Trial("Parquet of numbers", PARQUET, 4, "E412", parquet(day=pa.array([86420975]))),
