@@ -59,7 +59,7 @@ interval = 0.999999 # the noise of an empty group is within it
 """
 
 
-@pytest.fixture(params=["csv", "parquet"])
+@pytest.fixture(params=["csv", pytest.param("parquet", marks=pytest.mark.thorough)])
 def table(
     request: pytest.FixtureRequest, cli: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, list[object]]:

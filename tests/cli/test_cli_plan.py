@@ -65,6 +65,7 @@ CAPS = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6")
 PLACES = ("[columns.days]", '[columns.place_of_birth]\ntype = "string"\n\n[columns.days]')
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_a_long_name_is_broken_between_its_words_on_a_terminal(terminal, spec, columns):
     long = "visits_to_any_clinic_in_the_whole_of_the_country_in_this_year"

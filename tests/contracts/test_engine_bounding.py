@@ -158,6 +158,7 @@ def test_a_person_with_very_many_rows_is_like_any_other(engine: str, tmp_path: P
 # --- what counts as a row and a cell -------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_that_the_filter_drops_or_that_lie_in_no_cell_take_no_place(
     engine: str, tmp_path: Path, form: str

@@ -177,6 +177,7 @@ def test_long_texts_stay_apart(engine: str, tmp_path: Path) -> None:
     assert found == {(one_line(text),): found[one_line(text),] for text, _ in rows}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("null", ["\u00e9", "e\u0301"])
 def test_a_null_shares_the_cell_of_its_label_however_that_is_spelt(

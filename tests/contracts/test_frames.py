@@ -312,7 +312,7 @@ def test_no_object_in_a_column_stops_a_run_or_changes_another_cell(name: str, pl
         return exact(open_for_table("duckdb", "frame", odd), plan_of())
 
     missing, unreadable = with_last(None), with_last("x")
-    for value in some(ODD, 2):
+    for value in some(ODD, 8):
         if not isinstance(value, kinds) or value is pd.NaT or value in (2, "a" * (1 << 21)):
             is_text = isinstance(value, str) and name != "s" and value != "a" * (1 << 21)
             assert with_last(value) == (unreadable if is_text else missing)

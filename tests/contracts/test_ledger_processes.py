@@ -15,7 +15,7 @@ from pathlib import Path
 
 import postgres_server
 import pytest
-from thorough import is_thorough
+from thorough import is_thorough, some
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.privacy_filter import Caps
@@ -139,7 +139,7 @@ def say(script: str, *arguments: str) -> str:
 ON_SERVER = "env:TRIED_LEDGER"
 
 
-@pytest.fixture(params=["file", "server"])
+@pytest.fixture(params=["file", pytest.param("server", marks=pytest.mark.thorough)])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where the ledger is. Processes inherit the folder and the environment."""
     monkeypatch.chdir(tmp_path)
@@ -151,11 +151,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return ON_SERVER
 
 
-def test_eight_processes_on_a_cap_for_three(place: str, tmp_path: Path) -> None:
+def test_several_processes_on_a_cap_for_three(place: str, tmp_path: Path) -> None:
     path = place  # made by whoever comes first
-    runs = [f"{number:064x}" for number in range(8)]
+    runs = [f"{number:064x}" for number in range(8 if is_thorough() else 5)]
     answers = run_at_once(CHARGE, [[path, run, "1/3", "1"] for run in runs])
-    assert sorted(answers) == ["charged"] * 3 + [f"exit {int(ExitCode.BUDGET)}"] * 5
+    assert sorted(answers) == ["charged"] * 3 + [f"exit {int(ExitCode.BUDGET)}"] * (len(runs) - 3)
     with Ledger.open(path) as ledger:
         assert ledger.read_account("d").spent_loss.epsilon == 1
         assert ledger.verify().seq == 3
@@ -178,7 +178,7 @@ def test_one_run_in_several_processes(place: str) -> None:
 def test_killed_at_any_moment_nothing_confirmed_is_lost(place: str) -> None:
     path = place
     confirmed: list[list[str]] = []
-    for lines in (1, 2, 4, 7):
+    for lines in some((1, 4, 2, 7), 2):
         child = subprocess.Popen(
             [sys.executable, "-c", FOR_EVER, path], stdout=subprocess.PIPE, text=True
         )

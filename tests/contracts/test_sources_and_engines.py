@@ -39,7 +39,7 @@ def test_every_source_and_engine_is_among_those_that_are_drawn() -> None:
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(800, 40))
+@settings(ANY, max_examples=examples(800, 60))
 def test_aggregates_are_those_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     """In parts, and as if little memory was there; by each of two readers where there are two."""
     with TemporaryDirectory(dir=tmp_path) as folder:
@@ -66,7 +66,7 @@ def check_readers(stored: Stored, request: AggregateRequest, expected: Any) -> N
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(200, 16))
+@settings(ANY, max_examples=examples(200, 24))
 def test_a_cluster_gives_the_integers_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     """By its double in this process, in many small splits."""
     with TemporaryDirectory(dir=tmp_path) as folder:
@@ -77,7 +77,7 @@ def test_a_cluster_gives_the_integers_of_the_oracle(tmp_path: Path, data: st.Dat
 
 
 @given(data=st.data())
-@settings(ANY, max_examples=examples(200, 16))
+@settings(ANY, max_examples=examples(200, 24))
 def test_codes_of_records_are_those_of_the_oracle(tmp_path: Path, data: st.DataObject) -> None:
     with TemporaryDirectory(dir=tmp_path) as folder:
         stored = data.draw(sources(Path(folder)))
@@ -108,7 +108,7 @@ def test_a_table_of_a_server_gives_the_integers_of_the_oracle(
 
 
 @given(case=fuzz_csv.CASES)
-@settings(ANY, max_examples=examples(200, 16))
+@settings(ANY, max_examples=examples(200, 24))
 def test_any_bytes_are_records_of_csv_or_refused(
     tmp_path: Path, case: tuple[Any, Any, Any, Any]
 ) -> None:
@@ -127,7 +127,7 @@ def test_lines_are_the_same_to_every_reader(tmp_path: Path, seed: int) -> None:
 
 
 @given(case=fuzz_files.CASES)
-@settings(ANY, max_examples=examples(200, 16))
+@settings(ANY, max_examples=examples(200, 24))
 def test_each_stored_type_is_read_or_refused_by_name(tmp_path: Path, case: fuzz_files.Case) -> None:
     """By whom a Parquet or Arrow file was written, and with which options."""
     fuzz_files.use_folder(tmp_path)

@@ -229,7 +229,7 @@ FEATURES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("by", "more"), [([], {}), (["g"], {}), (["g", "k"], {}), ([], PEOPLE)])
 @pytest.mark.parametrize("where", [None, "y > 1"])
 def test_sums_means_and_shares_are_what_they_are_alone(

@@ -282,6 +282,7 @@ def test_the_worst_change_of_conditions_by_a_row_that_may_be_missing(conditions:
     assert is_planned(worst, planned(made, None, True))
 
 
+@pytest.mark.one_in(4)
 @for_each("replaced", [False, True])
 @for_each("limits", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)])
 @for_each("name", MIXED)

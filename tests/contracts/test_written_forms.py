@@ -98,7 +98,7 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 @pytest.mark.parametrize("stored", ["UTC", "Europe/Berlin", "+03:00", None])
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])

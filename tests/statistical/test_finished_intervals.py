@@ -119,7 +119,7 @@ def finish_cells(
 
 
 @LAW
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_intervals_hold_among_the_figures_that_are_shown(
@@ -141,6 +141,7 @@ def test_intervals_hold_among_the_figures_that_are_shown(
 
 
 @LAW
+@pytest.mark.one_in(3)
 def test_intervals_hold_where_figures_of_both_signs_are_shown(law: str, entropy: Any) -> None:
     noise = LAWS[law]
     half = find_halfwidth(noise, 1 - LEVEL)
@@ -200,7 +201,7 @@ def test_cells_of_0_or_more_have_short_intervals(law: str, integer: bool, entrop
     assert of_zeros.min() > 0
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_figures_that_agree_have_the_intervals_of_less_noise(

@@ -127,7 +127,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(
-    "releases", [200, pytest.param(2000, marks=pytest.mark.thorough)], ids=["few", "many"]
+    "releases", [100, pytest.param(2000, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
 @pytest.mark.parametrize(
     "privacy", [{"epsilon": 0.9}, pytest.param({"rho": 0.1}, marks=pytest.mark.thorough)]

@@ -33,6 +33,7 @@ def chance_beyond(noise: Noise, weights: tuple[int, ...], half: float) -> float:
     return float(law[abs(values) > half].sum())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @pytest.mark.parametrize("scale", [Fraction(1, 8), Fraction(1, 2), Fraction(2), Fraction(7)])
 def test_a_sum_of_draws_is_beyond_its_quantile_as_seldom_as_it_says(

@@ -64,6 +64,7 @@ def test_the_interval_of_every_row_covers(family: NoiseFamily, parameter: Fracti
 TRUE = [(1, 0), (0, 1), (3, 3), (6, 2), (5, 5), (40, 2), (0, 30)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("true", TRUE, ids=str)
 def test_the_interval_of_a_quantile_covers(family: NoiseFamily, true: tuple[int, int]) -> None:
@@ -236,6 +237,7 @@ def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction, bu
 # --- counts that are released as a tree -----------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_intervals_of_a_tree_cover(family: NoiseFamily, level: Fraction) -> None:

@@ -70,6 +70,7 @@ NOISES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
 @pytest.mark.parametrize("width", [1, 10, 5000])
 @pytest.mark.parametrize(("records", "share"), [(3, 0.0), (30, 0.5), (200, 0.1), (5000, 0.9)])

@@ -82,7 +82,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    "releases", [150, pytest.param(2000, marks=pytest.mark.thorough)], ids=["few", "many"]
+    "releases", [75, pytest.param(2000, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
 @pytest.mark.parametrize(("queries", "privacy"), CASES)
 def test_all_sentences_of_a_release_hold_together(

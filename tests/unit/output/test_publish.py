@@ -322,7 +322,7 @@ def child(directory: Path, at: int, mark: str) -> int | None:
 def test_killed_at_any_step_there_is_all_or_nothing(tmp_path: Path) -> None:
     steps = child(tmp_path / "0", 0, "FIRST")
     assert steps is not None
-    for at in some(range(1, steps + 1), 14):
+    for at in some(range(1, steps + 1), 20):
         base = tmp_path / str(at)
         target = base / "out"
         if at % 2:  # with and without parents to be made
@@ -340,7 +340,7 @@ def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None
     steps = child(tmp_path / "0", 0, "SECOND")
     assert steps is not None
     whole: set[bool] = set()
-    for at in some(range(1, steps + 1), 6):
+    for at in some(range(1, steps + 1), 12):
         target = tmp_path / str(at)
         publish(str(target), FIRST)
         (target / "notes.txt").write_bytes(b"mine")
@@ -373,7 +373,7 @@ def test_killed_before_there_was_a_descriptor_the_files_are_still_ours(tmp_path:
     (tmp_path / "0").mkdir()
     steps = child(tmp_path / "0", 0, "FIRST")
     assert steps is not None
-    for at in some(range(1, steps + 1), 14):
+    for at in some(range(1, steps + 1), 20):
         target = tmp_path / str(at)
         target.mkdir()
         assert child(target, at, "FIRST") is None

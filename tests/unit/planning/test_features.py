@@ -124,6 +124,7 @@ def test_sums_and_means_have_noise_that_is_drawn_together() -> None:
         assert len({round(error, 6) for error in found.values()}) == (3 if end else 1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("privacy", [PURE, DELTA, PURE | REPLACED, PURE | PEOPLE])
 def test_columns_of_other_steps_and_conditions_are_drawn_together(privacy: dict[str, Any]) -> None:
     queries = [
@@ -204,7 +205,7 @@ def test_a_count_and_a_mean_are_read_from_one_release_as_before() -> None:
     assert made.reads[0].reading is Reading.LINEAR
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("privacy", "queries"),
     [
@@ -244,7 +245,7 @@ def test_no_figure_errs_more_whatever_is_asked() -> None:
         shares(4),
         [{}],
     ]
-    for number in range(examples(24, 3)):
+    for number in range(examples(24, 8)):
         queries = [query for kind in draw.sample(kinds, 4) for query in kind]
         budget = [PURE, DELTA, MU][number % 3]
         more = [{}, REPLACED, PEOPLE, {}][number % 4]

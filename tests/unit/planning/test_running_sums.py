@@ -58,6 +58,7 @@ def compute_rmse(step: Step) -> float:
     return sqrt(variance * float(statistic.spread(step.query, step.axes)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rows", "most"), [(10, 1.58), (100, 2.28), (365, 2.69), (1000, 3.01)])
 @pytest.mark.parametrize("by", [(), ("g",)])
 def test_with_concentrated_losses_they_err_as_little_as_they_can(

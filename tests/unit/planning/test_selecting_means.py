@@ -104,6 +104,7 @@ OTHERS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", list(OTHERS))
 def test_a_count_selects_as_before(case: str) -> None:
     queries, privacy = OTHERS[case]

@@ -253,7 +253,7 @@ MIXED = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("privacy", "gain"), [(DELTA, 1.45), (PURE, 1.75), (MU, 1.1)])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_mixed_spec_errs_nowhere_more(privacy: Json, gain: float, adjacency: str) -> None:
@@ -367,6 +367,7 @@ def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
     assert sorted(strategy.queries) == ["n:by_a", "n:by_a_b", "n:by_b"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
 def test_weights_far_apart_are_planned_and_no_figure_errs_more(privacy: Json) -> None:
     """Farther apart than a spec may have them."""

@@ -193,6 +193,7 @@ def add_up(
     return sums
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("queries", "law", "whole"), CASES)
 def test_all_tables_of_a_strategy_add_up_exactly(queries: str, law: str, whole: bool) -> None:
     plan = plan_queries(queries, law, whole)
@@ -207,6 +208,7 @@ def test_all_tables_of_a_strategy_add_up_exactly(queries: str, law: str, whole: 
                 assert sums == add_up(other.query.groups, of_other, common)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
 def test_hidden_labels_are_counted_and_never_published(queries: str, law: str) -> None:
     plan = plan_queries(queries, law, whole=False)

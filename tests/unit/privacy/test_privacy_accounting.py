@@ -156,6 +156,7 @@ def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:
         compose([], F(1))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stated", ["auto", "pld"])
 @pytest.mark.parametrize("refused", range(len(accounting.MARGINS) + 1))
 def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_sums(

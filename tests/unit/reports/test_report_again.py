@@ -74,6 +74,7 @@ def test_a_design_effect_is_told_beside_weighted_figures(published):
     jsonschema.validate(made.report, build_report_schema())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ALL_FORMATS)
 def test_the_same_bytes_as_the_run_wrote(made, folder, form):
     again = rerender(str(folder), form)

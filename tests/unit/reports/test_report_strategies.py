@@ -113,6 +113,7 @@ def cells(strategy: Json, by: Sequence[str]) -> list[dict[str, int]]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_deviations_follow_from_the_terms(name: str) -> None:
     queries, privacy = SPECS[name]
@@ -143,6 +144,7 @@ def test_tables_that_add_up_have_the_same_linear_forms() -> None:
     assert compute_covariance(strategy, sums[0], sums[1]) > 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_strategies_are_of_the_schema_and_read_back(name: str) -> None:
     queries, privacy = SPECS[name]

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from databases import VARIABLE, source
 from postgres_server import PASSWORD, Server
+from thorough import some
 
 from dprelease import engines
 from dprelease.engines.duckdb.text_numbers import number_texts
@@ -353,11 +354,12 @@ VALUES: list[tuple[str, list[object], ColumnType, str, list[int]]] = [
 
 def test_no_value_of_postgresql_stops_a_reading(server: Callable[[str], None]) -> None:
     sql = ""
-    for number, (stored, values, *_) in enumerate(VALUES):
+    tried = some(list(enumerate(VALUES)), 4)
+    for number, (stored, values, *_) in tried:
         rows = ", ".join(f"({databases.literal(value)})" for value in values)
         sql += f"CREATE TABLE t{number} (x {stored}); INSERT INTO t{number} VALUES {rows};\n"
     server(sql)
-    for number, (stored, _, declared, key, expected) in enumerate(VALUES):
+    for number, (stored, _, declared, key, expected) in tried:
         found = counts(source("postgresql", f"t{number}"), declared, (key,))
         assert found == expected, (stored, declared)
 

@@ -66,7 +66,7 @@ MARKS = [b'"', b'"', b'""', b",", b",", b"\n", b"\n", b"\r\n", b'"\n"', b'",\n',
     st.sampled_from([1, 5, 1 << 20]),
     st.sampled_from(["utf-8", "latin-1"]),
 )
-@settings(max_examples=examples(4000, 25), deadline=None, derandomize=True)
+@settings(max_examples=examples(4000, 60), deadline=None, derandomize=True)
 def test_any_bytes_are_read_by_the_rule(
     file: Path, content: bytes, most: int, width: int, chunk: int, encoding: str
 ) -> None:
@@ -76,7 +76,7 @@ def test_any_bytes_are_read_by_the_rule(
 
 
 @given(st.lists(st.sampled_from([*MARKS, b"x" * 9]), max_size=20).map(b"".join), st.integers(1, 4))
-@settings(max_examples=examples(2000), deadline=None, derandomize=True)
+@settings(max_examples=examples(2000, 25), deadline=None, derandomize=True)
 def test_limits_of_bytes_hold_wherever_blocks_end(file: Path, content: bytes, chunk: int) -> None:
     file.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -145,7 +145,7 @@ def exported(rows: list[tuple[str, str]], always: bool = False) -> list[bytes]:
 
 
 @given(WELL, st.booleans())
-@settings(max_examples=examples(3000), deadline=None, derandomize=True)
+@settings(max_examples=examples(3000, 25), deadline=None, derandomize=True)
 def test_well_written_records_are_read_whatever_they_say(
     file: Path, rows: list[tuple[str, str]], always: bool
 ) -> None:
@@ -160,7 +160,7 @@ def begins_oddly(text: str) -> bool:
 
 
 @given(WELL, WELL, st.lists(st.sampled_from(MARKS), max_size=12).map(b"".join), st.integers(2, 9))
-@settings(max_examples=examples(6000, 25), deadline=None, derandomize=True)
+@settings(max_examples=examples(6000, 60), deadline=None, derandomize=True)
 def test_a_damaged_record_changes_no_other(
     file: Path,
     before: list[tuple[str, str]],

@@ -81,6 +81,7 @@ def test_a_damaged_beginning_is_refused_with_a_header_and_without(how: str, tmp_
     assert counted(path) == [0, 0]
 
 
+@pytest.mark.one_in(2)
 @WAYS
 def test_what_is_lost_later_is_lost_after_the_charge(how: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.csv{how}"
@@ -161,6 +162,7 @@ def test_the_fast_reader_unpacks_well_written_files(how: str, tmp_path: Path) ->
     assert read_fast(request, lay_out(request.source, INPUTS)) is None
 
 
+@pytest.mark.one_in(3)
 @WAYS
 @pytest.mark.parametrize("header", [True, False])
 @pytest.mark.parametrize("first", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf"])
@@ -178,6 +180,7 @@ def test_several_files_are_read_as_with_care(
     assert counted(tmp_path, dialect) == expected
 
 
+@pytest.mark.one_in(2)
 @WAYS
 def test_no_file_is_left_open(how: str, tmp_path: Path) -> None:
     def opened() -> int:

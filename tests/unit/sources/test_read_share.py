@@ -92,7 +92,7 @@ def aggregated(request: AggregateRequest) -> list[float]:
     return rise(shares)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("reader", SOURCES)
 @pytest.mark.parametrize(
     ("measures", "bound", "parts"),

@@ -91,7 +91,13 @@ def careful_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
-@pytest.mark.parametrize("kind", ["sums", "keys", "private", "points"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sums",
+        *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("keys", "private", "points")),
+    ],
+)
 def test_a_broken_line_costs_no_second_reading(
     damaged: bytes, kind: str, tmp_path: Path, careful_bytes: list[int]
 ) -> None:

@@ -376,6 +376,7 @@ def test_a_cell_that_is_left_out_takes_no_place_of_another(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_one_cell_at_a_time_is_held(tmp_path: Path) -> None:
     """Of a row of a million cells too."""
     wide = '<c t="str"><v>some text of a cell</v></c>' * 60_000

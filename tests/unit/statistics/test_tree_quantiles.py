@@ -80,6 +80,7 @@ def get_step(plan: Plan) -> Step:
     return step
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("by", [[], ["g"]])
 @pytest.mark.parametrize("more", [{}, {"adjacency": "replace-one"}, PEOPLE])
 @pytest.mark.parametrize("privacy", [PURE, DELTA])
@@ -193,7 +194,7 @@ def test_ranks_are_within_the_stated_bound(values: int, kind: str) -> None:
     assert max(bounds) == bound_rank_error(step, Fraction(95, 100))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @for_each("kind", ["even", "skewed"])
 @for_each("privacy", [PURE, DELTA])
 def test_of_a_thousand_values_percentiles_err_by_eight_ranks(
@@ -270,6 +271,7 @@ RECORDS = Measure(MeasureKind.RECORDS)
 GRID = "records are counted by the values of a grid"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
