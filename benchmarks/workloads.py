@@ -103,6 +103,11 @@ def conditions(number: int) -> list[Json]:
     return [{"where": f"x > {place}"} for place in range(number)]
 
 
+def bins(number: int) -> list[Json]:
+    """So many conditions of which a row meets one at most."""
+    return [{"where": f"x >= {place} AND x < {place + 1}"} for place in range(number)]
+
+
 def marginals(sizes: dict[str, int], *ways: int) -> list[Json]:
     """All tables of so many columns."""
     return [{"statistic": "marginals", "columns": list(sizes), "ways": list(ways)}]
@@ -128,6 +133,7 @@ WORKLOADS = (
     Workload("10 conditions, total", DELTA, {}, [{}, *conditions(10)], 11, 8.85),
     Workload("10 conditions, total", PURE, {}, [{}, *conditions(10)], 11, 9.55),
     Workload("100 conditions", DELTA, {}, conditions(100), 100, 23.5),
+    Workload("10 conditions that exclude each other", PURE, {}, bins(10), 1, 1.39),
     Workload("1,000 conditions", DELTA, {}, conditions(1000), 1000, 69.5),
     Workload("sizes 6, 10, 2, 8, 5: 1- and 2-way", MU, BIRTHS, marginals(BIRTHS, 1, 2), 15, 2.90),
     Workload("sizes 6, 10, 2, 8, 5: 2-way", MU, BIRTHS, marginals(BIRTHS, 2), 10, None),
