@@ -36,8 +36,11 @@ Example:
     help=f"Show the first N rows of a table.  [default: {MOST_ROWS}; with --json all; of records "
     f"{MOST_RECORDS}]",
 )
+@click.option("--long", "long", is_flag=True, help="Say below a table what each figure is.")
 @JSON
-def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool) -> int:
+def show(
+    directory: str, names: tuple[str, ...], rows: int | None, long: bool, as_json: bool
+) -> int:
     """Show released tables with their noise intervals.
 
     DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
@@ -62,7 +65,9 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
             answer("")
         answer(
             build_page(
-                table.described, replace(table, most=_choose_limit(table, rows, MOST_ROWS)).read
+                table.described,
+                replace(table, most=_choose_limit(table, rows, MOST_ROWS)).read,
+                long=long,
             )
         )
         if table.described.records is not None:

@@ -15,7 +15,7 @@ class ColumnNames(Struct, frozen=True):
     """Texts shown in place of a published column's name and keys; its file keeps those.
 
     ``labels`` are texts for keys; ``bins`` is the type of the edges where keys are bins.
-    ``decimals``: so many are shown of a figure. The title is that of the whole query.
+    ``decimals``: so many are shown of a figure. Title and description are those of the whole query.
     """
 
     title: str | None = None
@@ -23,6 +23,7 @@ class ColumnNames(Struct, frozen=True):
     decimals: int | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     bins: ColumnType | None = None
+    description: str | None = None
 
 
 AS_WRITTEN = ColumnNames()
@@ -34,6 +35,10 @@ class Names(Struct, frozen=True):
     columns: Mapping[str, ColumnNames] = field(default_factory=dict)
     queries: Mapping[str, ColumnNames] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+
+    def get_description(self, query: str) -> str | None:
+        """Return what the spec says of a query in words; of one of its tables too."""
+        return self.queries.get(name_column(query), AS_WRITTEN).description
 
 
 NO_NAMES = Names()

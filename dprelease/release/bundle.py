@@ -59,6 +59,7 @@ from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import compute_plan_digest
+from dprelease.reports.facts.figure_definitions import define_figure
 from dprelease.reports.facts.release_facts import HeldTo, Outcome, build, describe_published_table
 from dprelease.reports.model.json_form import build_report_json
 from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
@@ -69,6 +70,10 @@ from dprelease.statistics.statistic_registry import get_statistic
 
 if TYPE_CHECKING:
     from dprelease.reports.facts.change_facts import PreviousRelease
+
+
+COUNTS_BEHIND = ("_count", "_mean")
+"""Endings of figures beside that of the query, which its definition does not define."""
 
 
 def build_tables(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
@@ -307,16 +312,48 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
         files: dict[str, Content] = {table.file: table.content for table in table_files}
         files |= {table.file: table.stored for table in records}
         files |= report_files
+        definitions = _define_figures(plan)
+        defined = [
+            replace(table, table=_define_columns(table.table, definitions)) for table in table_files
+        ]
         files["datapackage.json"] = write_datapackage(
-            release, [*table_files, *records], report_files, list_media_types(report_files)
+            release, [*defined, *records], report_files, list_media_types(report_files)
         )
         return Publication(tables, build_report_json(facts), files, tuple(records))
+
+
+def _define_figures(plan: Plan) -> dict[str, str]:
+    """Define the figures of each query, in the language spoken now."""
+    release = plan.release
+    return {
+        query.name: " ".join(
+            filter(
+                None, (release.names.get_description(query.name), *define_figure(release, query))
+            )
+        )
+        for query in (read.query for read in plan.reads)
+    }
 
 
 def _word_table(table: OutputTable) -> OutputTable:
     """Describe the columns in the language spoken now."""
     columns = [replace(column, description=word(column.description)) for column in table.columns]
     return replace(table, columns=tuple(columns))
+
+
+def _define_columns(table: OutputTable, definitions: Mapping[str, str]) -> OutputTable:
+    """Add the definitions of figures to what their columns are described as."""
+    return replace(
+        table, columns=tuple(_define_column(column, definitions) for column in table.columns)
+    )
+
+
+def _define_column(column: OutputColumn, definitions: Mapping[str, str]) -> OutputColumn:
+    is_figure = not column.aspect and not column.suffix.endswith(COUNTS_BEHIND)
+    definition = definitions.get(column.query or "") if is_figure else None
+    if definition is None:
+        return column
+    return replace(column, description=f"{word(column.description)}. {definition}")
 
 
 def _flag_tables(

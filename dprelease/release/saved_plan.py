@@ -57,6 +57,10 @@ def compute_plan_digest(plan: Plan) -> str:
     return hashlib.sha256(write_canonical_json(body).encode("ascii")).hexdigest()
 
 
+UNSAVED = ("ledger", "definitions")
+"""Parts of a described plan that a saved one has not: they stand elsewhere, or follow from it."""
+
+
 def save(file: str, described: Mapping[str, object]) -> None:
     """Write a described plan with its digest, whole or not at all.
 
@@ -67,7 +71,7 @@ def save(file: str, described: Mapping[str, object]) -> None:
     Raises:
         Failure: Exit code 2 or 6 if the file can't be written.
     """
-    content = {name: value for name, value in described.items() if name != "ledger"}
+    content = {name: value for name, value in described.items() if name not in UNSAVED}
     ledger = described.get("ledger")
     if isinstance(ledger, dict):
         after = ledger["composed"]["after"]
@@ -117,7 +121,8 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> Spent |
     from dprelease.reports.plan_facts import describe, describe_alternatives
 
     now: Parts = json.loads(json.dumps({**describe(plan), "what_if": describe_alternatives(plan)}))
-    del now["ledger"]
+    for name in UNSAVED:
+        del now[name]
     total = saved.pop(TOTAL, None)
     if digest != compute_plan_digest(plan):
         names = ", ".join(_list_differences(saved, now)[:5])

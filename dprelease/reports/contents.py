@@ -9,7 +9,6 @@ from fractions import Fraction
 from dprelease.combination.combined_figures import Published
 from dprelease.language import say
 from dprelease.model import OutputTable
-from dprelease.model.queries import name_column
 from dprelease.model.release import find_contact_address, find_licence_address
 from dprelease.reports.charts.svg import Chart
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
@@ -119,8 +118,7 @@ def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Ite
         alpha = 1 - Fraction(facts.provenance.interval)
         quotations = tuple(iter_quotable(facts, published, alpha))
         title = facts.deployment.basic.title
-        clipped = {name_column(query.name) for query in facts.queries if query.clipping}
-        figures = build_figures_section(tables, level, title, facts.columns, clipped)
+        figures = build_figures_section(tables, level, title, facts.columns, facts.queries)
         chart = _choose_chart(figures, quotations)
         yield build_overview_section(facts, iter_totals(tables), quotations, chart, changes)
         yield figures._replace(parts=tuple(_leave_out(figures.parts, chart)))

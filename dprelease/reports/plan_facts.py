@@ -11,12 +11,16 @@ from dprelease.planning.planner import plan_alternatives
 from dprelease.postprocess.intervals.number_text import write_budget
 from dprelease.reports.facts.approval import list_held_facts, list_left_open
 from dprelease.reports.facts.explanations import plan_warnings
-from dprelease.reports.facts.query_facts import describe_composition, describe_queries
+from dprelease.reports.facts.query_facts import (
+    define_queries,
+    describe_composition,
+    describe_queries,
+)
 from dprelease.reports.facts.release_facts import list_files, record_tables
 from dprelease.reports.facts.strategy_facts import describe_strategies
 from dprelease.reports.facts.unit_facts import describe_unit, list_rows_cut
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.model.report_model import PlannedLedger
+from dprelease.reports.model.report_model import PlannedLedger, Query
 from dprelease.reports.text.shown_numbers import to_json_number, write_exact
 from dprelease.statistics import read_release as reading
 
@@ -56,6 +60,7 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         },
         "total": to_json(describe_composition(plan)),
         "steps": to_json(describe_queries(plan)),
+        DEFINITIONS: [_describe_definition(query) for query in define_queries(plan)],
         **({"strategies": to_json(describe_strategies(plan))} if plan.strategies else {}),
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
@@ -63,6 +68,20 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         "notes": list(map(word, plan.notes)),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": to_json(ledger),
+    }
+
+
+DEFINITIONS = "definitions"
+"""What figures are in words: a saved plan has what they are made from, and leaves these out."""
+
+
+def _describe_definition(query: Query) -> dict[str, object]:
+    texts = query.definition, query.groups, query.outside
+    return {
+        "name": query.name,
+        "table": query.table,
+        **({} if query.description is None else {"description": query.description}),
+        **dict(zip(("definition", "groups", "outside"), map(list, texts), strict=True)),
     }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from dprelease.model import Adjacency, Candidates, Column, Form, Group, Query, Sensitivity
-from dprelease.model.sentences import sentence
+from dprelease.model.sentences import Text, sentence
+from dprelease.postprocess.intervals.number_text import join_few_names, number
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.choices import Choices
 from dprelease.statistics.shared.spec_keys import (
@@ -22,6 +23,7 @@ from dprelease.statistics.shared.statistic import (
     Neighbours,
     Released,
     SpecKeys,
+    Spell,
     count_cells,
 )
 
@@ -48,6 +50,7 @@ class Best(Choices):
 
     name = "best"
     word = "spec_words.statistic.best"
+    definition = "statistics.best.definition"
     what = "statistics.best.what"
     unit_noun = "statistics.best.points"
     keys = SpecKeys(
@@ -63,6 +66,22 @@ class Best(Choices):
         """Read the candidates and their score."""
         candidates = spec.read_scored_candidates()
         return None if candidates is None else Details(candidates=candidates)
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define the score, and list the candidates."""
+        candidates = _get_candidates(query)
+        upper = number(candidates.grid.upper * candidates.grid.step, 12)
+        names = join_few_names(list(candidates.texts))
+        return (
+            sentence(self.definition),
+            sentence(
+                "statistics.best.scored",
+                score=spell(candidates.score),
+                upper=upper,
+                step=number(candidates.grid.step, 12),
+            ),
+            sentence("statistics.best.candidates", names=names, n=len(candidates.texts)),
+        )
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:
         """List the candidates of the query."""

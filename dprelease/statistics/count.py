@@ -38,6 +38,7 @@ class Count(Single):
 
     name = "count"
     word = "spec_words.statistic.count"
+    definition = "statistics.count.definition"
     what = "words.number_of_records"
     what_weighted = "statistics.count.what_weighted"
     keys = SpecKeys(may=(BOUNDING, LEVELS))

@@ -23,6 +23,7 @@ class CountDistinct(Single):
 
     name = "count_distinct"
     word = "spec_words.statistic.count_distinct"
+    definition = "statistics.count_distinct.definition"
     keys = SpecKeys(column=ColumnUse.ANY)
     counts = "words.different_values"
     compared_with = ("statistics.count_distinct.reference", Fraction(1))

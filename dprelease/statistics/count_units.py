@@ -18,6 +18,7 @@ class CountUnits(Single):
 
     name = "count_units"
     word = "spec_words.statistic.count_units"
+    definition = "statistics.count_units.definition"
     what = "statistics.count_units.what"
     counts = "words.units"
     compared_with = ("statistics.count_units.reference", Fraction(1))

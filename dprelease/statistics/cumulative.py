@@ -75,7 +75,7 @@ from dprelease.postprocess.intervals.combined_noise import (
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import count_decimals, write_decimal
 from dprelease.postprocess.intervals.noise_mixture import bound_normal_halfwidth
-from dprelease.postprocess.intervals.number_text import number, write_percent
+from dprelease.postprocess.intervals.number_text import list_numbers, number, write_percent
 from dprelease.postprocess.intervals.row_lengths import RowLength, measure_rows
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, Q, QueryReader
@@ -84,6 +84,7 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
+    Spell,
     Statistic,
     list_quantile_endings,
 )
@@ -103,6 +104,7 @@ class Cumulative(Statistic):
 
     name = "cumulative"
     word = "spec_words.statistic.cumulative"
+    definition = "statistics.cumulative.definition"
     what = "statistics.cumulative.what"
     keys = SpecKeys(column=ColumnUse.GROUPS, ordered=True, may=(Q,))
     counts = "words.records"
@@ -115,6 +117,15 @@ class Cumulative(Statistic):
     ) -> Details | None:
         """Read the quantiles to derive from the counts."""
         return Details(spec.read_value(Q) or ())
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define the counts, and the quantiles that are read from them."""
+        column = query.groups[-1].column
+        defined = sentence(self.definition, column=column)
+        if not query.quantiles:
+            return (defined,)
+        shares = list_numbers(query.quantiles)
+        return (defined, sentence("statistics.cumulative.quantiles", column=column, shares=shares))
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """List the columns of the counts, then those of each quantile."""

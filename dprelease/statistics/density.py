@@ -39,7 +39,12 @@ from dprelease.postprocess.intervals.fixed_point import (
     to_fixed_point,
     write_fixed_point,
 )
-from dprelease.postprocess.intervals.number_text import join_names, number, write_percent
+from dprelease.postprocess.intervals.number_text import (
+    join_names,
+    list_numbers,
+    number,
+    write_percent,
+)
 from dprelease.privacy.curve_matrices import build_bins, build_waves, count_parts
 from dprelease.privacy.strategy_sensitivity import bound_mixed_change
 from dprelease.statistics.shared.spec_keys import (
@@ -55,6 +60,7 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
+    Spell,
     Statistic,
 )
 
@@ -79,6 +85,7 @@ class Density(Statistic):
 
     name = "density"
     word = "spec_words.statistic.density"
+    definition = "statistics.density.definition"
     what = "statistics.density.what"
     keys = SpecKeys(column=ColumnUse.CURVE, may=(COLUMNS_OF_TABLES, BANDWIDTH, POINTS))
     error_by_records = True
@@ -97,6 +104,26 @@ class Density(Statistic):
         return (
             *query.groups[: -len(axes)],
             *(_build_point_group(axis.column.name, axis.points) for axis in axes),
+        )
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define the curve: its columns, how smooth it is, and at which points it is known."""
+        axes = query.curve
+        return (
+            sentence(
+                self.definition,
+                column=join_names([axis.column.name for axis in axes]),
+                bandwidths=_describe_bandwidths(query),
+            ),
+            *(
+                sentence(
+                    "statistics.density.points",
+                    column=axis.column.name,
+                    n=len(axis.points),
+                    points=list_numbers(axis.points),
+                )
+                for axis in axes
+            ),
         )
 
     def define_release(self, query: Query) -> Released:

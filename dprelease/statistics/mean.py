@@ -25,6 +25,7 @@ class Mean(TwoSums):
 
     name = "mean"
     word = "spec_words.statistic.mean"
+    definition = "statistics.mean.definition"
     what = "statistics.mean.what"
     what_weighted = "statistics.mean.what_weighted"
     keys = SpecKeys(column=ColumnUse.NUMBERS)

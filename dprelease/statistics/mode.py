@@ -10,4 +10,5 @@ class Mode(AxisChoice):
 
     name = "mode"
     word = "spec_words.statistic.mode"
+    definition = "statistics.mode.definition"
     what = "statistics.mode.what"

@@ -30,6 +30,7 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
+    Spell,
     build_weight,
     conjoin,
     weight_step,
@@ -48,6 +49,7 @@ class Proportion(TwoSums):
 
     name = "proportion"
     word = "spec_words.statistic.proportion"
+    definition = "statistics.proportion.definition.of_known"
     what = "statistics.proportion.what_of_known"
     what_weighted = "statistics.proportion.what_of_known_weighted"
     keys = SpecKeys(where_is_numerator=True)
@@ -80,6 +82,14 @@ class Proportion(TwoSums):
         if query.survey_weight is None:
             return sentence("statistics.proportion.what")
         return sentence("statistics.proportion.what_weighted")
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define the share by its condition, and the records that it is a share of."""
+        if query.numerator is None or query.numerator.where is None:
+            raise ValueError("a proportion has a condition")
+        of_all = "statistics.proportion.definition.of_all"
+        key = of_all if query.among is None else self.definition
+        return (sentence(key, condition=spell(query.numerator.where)),)
 
     def scale(self, query: Query) -> Scale:
         """Return the scale from 0 to 1."""

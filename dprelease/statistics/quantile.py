@@ -22,7 +22,11 @@ from dprelease.postprocess.intervals.fixed_point import (
     to_fixed_point,
     write_decimal,
 )
-from dprelease.postprocess.intervals.number_text import number, write_percent
+from dprelease.postprocess.intervals.number_text import (
+    list_numbers,
+    number,
+    write_percent,
+)
 from dprelease.statistics.shared.spec_keys import LISTS, ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
@@ -31,6 +35,7 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
+    Spell,
     Statistic,
     build_quantity,
     build_weight,
@@ -57,6 +62,7 @@ class Quantile(Statistic):
 
     name = "quantile"
     word = "spec_words.statistic.quantile"
+    definition = "statistics.quantile.definition"
     what = "statistics.quantile.what"
     what_weighted = "statistics.quantile.what_weighted"
     suffixes = PARTS
@@ -86,6 +92,25 @@ class Quantile(Statistic):
         fixed = self.fixed_quantile
         quantiles = spec.read_value(Q) if fixed is None else (fixed,)
         return None if quantiles is None else Details(quantiles, points)
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define the shares below the values, and the values that are possible."""
+        if query.column is None or query.column.grid is None:
+            raise ValueError("a quantile is of a column with bounds")
+        column, step = query.column.name, query.column.grid.step
+        defined = (
+            sentence(self.definition, column=column, share=list_numbers(query.quantiles))
+            if len(query.quantiles) == 1
+            else sentence(
+                "statistics.quantile.definitions",
+                column=column,
+                shares=list_numbers(query.quantiles),
+            )
+        )
+        if query.points is None:
+            return (defined,)
+        values = list_numbers([point * step for point in query.points])
+        return (defined, sentence("statistics.quantile.points", values=values))
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Add the hazards of coarse grids and of ends."""

@@ -27,7 +27,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.model.sentences import sentence
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import (
     Layout,
     clip_intervals,
@@ -51,6 +51,7 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
+    Spell,
     Statistic,
     bound_change,
     build_quantity,
@@ -86,6 +87,7 @@ class Ratio(Statistic):
 
     name = "ratio"
     word = "spec_words.statistic.ratio"
+    definition = "statistics.ratio.definition"
     keys = SpecKeys(needs=(NUMERATOR, DENOMINATOR))
     suffixes = INTERVAL
     error_by_records = True
@@ -105,6 +107,11 @@ class Ratio(Statistic):
         if numerator is None or denominator is None:
             return None
         return Details(numerator=numerator, denominator=denominator)
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define numerator and denominator."""
+        numerator, denominator = (_define_part(part, spell) for part in _get_parts(query))
+        return (sentence(self.definition, numerator=numerator, denominator=denominator),)
 
     def define_release(self, query: Query) -> Released:
         """Define two integers for each cell: numerator and denominator times their factors."""
@@ -189,6 +196,18 @@ def _get_parts(query: Query) -> tuple[Part, Part]:
     if query.numerator is None or query.denominator is None:
         raise ValueError("a ratio has a numerator and a denominator")
     return query.numerator, query.denominator
+
+
+def _define_part(part: Part, spell: Spell) -> Text:
+    """Define a sum or count, with its condition."""
+    figure = (
+        sentence("statistics.ratio.count")
+        if part.column is None
+        else sentence("statistics.ratio.sum", column=part.column.name)
+    )
+    if part.where is None:
+        return figure
+    return sentence("statistics.ratio.where", figure=figure, condition=spell(part.where))
 
 
 def _is_outside(query: Query, part: Part, neighbours: Neighbours) -> bool:

@@ -15,6 +15,7 @@ class Stddev(ThreeSums):
 
     name = "stddev"
     word = "spec_words.statistic.stddev"
+    definition = "statistics.stddev.definition"
     what = "statistics.stddev.what"
     sharing = Sharing(lead=3, squared=True)
     largest = Fraction(1, 2)

@@ -25,6 +25,7 @@ class Sum(Single):
 
     name = "sum"
     word = "spec_words.statistic.sum"
+    definition = "statistics.sum.definition"
     what = "statistics.sum.what"
     what_weighted = "statistics.sum.what_weighted"
     keys = SpecKeys(column=ColumnUse.NUMBERS, may=(BOUNDING,))

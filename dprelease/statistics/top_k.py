@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dprelease.model import Column, Group, Query
+from dprelease.model.sentences import Text, sentence
 from dprelease.statistics.shared.choices import AxisChoice
 from dprelease.statistics.shared.spec_keys import (
     NUMBER_OF_VALUES,
@@ -11,7 +12,7 @@ from dprelease.statistics.shared.spec_keys import (
     OwnKey,
     QueryReader,
 )
-from dprelease.statistics.shared.statistic import SpecKeys
+from dprelease.statistics.shared.statistic import SpecKeys, Spell
 
 K = OwnKey(
     "k",
@@ -26,6 +27,7 @@ class TopK(AxisChoice):
 
     name = "top_k"
     word = "spec_words.statistic.top_k"
+    definition = "statistics.top_k.definition"
     what = "statistics.top_k.what"
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(
@@ -38,6 +40,11 @@ class TopK(AxisChoice):
         """Read the number of values to name."""
         picks = spec.read_value(K)
         return None if picks is None else Details(picks=picks, axis=axis)
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define how many values are named."""
+        column = "" if query.axis is None else query.axis.column
+        return (sentence(self.definition, column=column, picks=query.picks),)
 
     def list_endings(self, query: Query) -> tuple[str, ...]:
         """List _1, _2, ..."""

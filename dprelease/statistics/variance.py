@@ -11,5 +11,6 @@ class Variance(ThreeSums):
 
     name = "variance"
     word = "spec_words.statistic.variance"
+    definition = "statistics.variance.definition"
     what = "statistics.variance.what"
     sharing = Sharing(lead=4, squared=True)

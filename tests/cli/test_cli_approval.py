@@ -273,3 +273,13 @@ def test_the_page_to_sign_leaves_the_ledger_open(cli, folder):
     assert "so far" not in page
     assert "All releases with this one, if nothing else is charged before" in page
     assert "It may be up to the cap of 2.5 when it runs." in page
+
+
+def test_a_plan_and_its_page_say_what_figures_are(cli, spec, folder):
+    words = 'statistic = "mean"\ndescription = "Days from call to visit."'
+    name = spec(('statistic = "mean"', words))
+    said = "Days from call to visit. The mean of days. Values of days below 0 count as 0"
+    assert said in " ".join(cli("plan", "--why", name).out.split())
+    assert said not in " ".join(cli("plan", name).out.split())
+    assert cli("plan", "-q", "--html", "plan.html", name).code == 0
+    assert said in (folder / "plan.html").read_text()

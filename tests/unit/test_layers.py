@@ -281,6 +281,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         LANGUAGE,
         "dprelease.combination",
+        "dprelease.expressions",  # definitions spell them in words
         "dprelease.files.uris",
         "dprelease.local.report",
         "dprelease.planning.planner",

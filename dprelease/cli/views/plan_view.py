@@ -69,6 +69,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
                 " ".join(strategy["explained"]) for strategy in plan.get("strategies", ())
             ],
             "How the sensitivity is derived": _describe_sensitivities(steps),
+            "What the figures are": _describe_definitions(plan["definitions"]),
             "How figures are changed after the noise": _describe_finishing(steps),
             "What one unit loses in tables of records": [
                 f"{table.name}: {' '.join(table.explained)}" for table in perturbs
@@ -78,7 +79,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     paragraphs = [f"{heading}\n{_fold(lines, 2)}" for heading, lines in parts.items() if lines]
     if not why:
         paragraphs.append(
-            "Reasons for noise and losses, and changes to figures: dprelease plan --why"
+            "Definitions, reasons for noise and losses, later changes: dprelease plan --why"
         )
     answer("\n\n".join(paragraphs))
 
@@ -230,6 +231,23 @@ def _build_alternatives_table(
     for names, errors in (*_fold_rows(rows), *_record_errors(options, perturbs)):
         table.add_row(name_lines(names), *errors)
     return table
+
+
+def _describe_definitions(queries: Sequence[Facts]) -> list[str]:
+    """List the definitions of figures, each once."""
+    told = [
+        (query["name"], (" ".join(filter(None, (query.get("description"), *query["definition"]))),))
+        for query in queries
+    ]
+    groups = dict.fromkeys(
+        (query["table"], " ".join((*query["groups"], *query["outside"])))
+        for query in queries
+        if query["groups"]
+    )
+    return [
+        *(f"{names}: {text}" for names, (text,) in _fold_rows(told)),
+        *(f"{table}: {text}" for table, text in groups),
+    ]
 
 
 def _describe_sensitivities(steps: Sequence[Facts]) -> list[str]:

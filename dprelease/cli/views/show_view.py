@@ -7,6 +7,7 @@ grouping columns again.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from shutil import get_terminal_size
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.cli.views.console import make_printable
+from dprelease.cli.views.console import fold_line, make_printable
 from dprelease.cli.views.text_layout import (
     GAP,
     WITHIN_RANKS,
@@ -47,8 +48,17 @@ _MEANINGS = {
 _LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
 
 
-def build_page(table: Described, read: Rows) -> str:
-    """Write a table with its heading and, below it, the meaning of its marks."""
+def build_page(table: Described, read: Rows, *, long: bool = False) -> str:
+    """Write a table with its heading and, below it, the meaning of its marks.
+
+    Args:
+        table: The table as the package describes it.
+        read: Its rows.
+        long: Write below it what each figure is, too.
+
+    Returns:
+        The text.
+    """
     figures = list_figures(table.fields)
     keys = list_keys(table.fields, figures)
     table, read = _translate_keys(table, read)
@@ -79,6 +89,13 @@ def build_page(table: Described, read: Rows) -> str:
     notes += [
         f"{mark} {make_printable(flag)}{_MEANINGS.get(flag, '')}" for flag, mark in flags.items()
     ]
+    if long:
+        described = (table.fields[figure.value] for figure in figures)
+        notes += [
+            fold_line(make_printable(f"{field.name}: {field.description}"), sys.stdout, 2)
+            for field in described
+            if field.description
+        ]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 

@@ -37,6 +37,28 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
     return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
+MOST_NUMBERS = 30
+_EXACT = 12
+
+
+def list_numbers(values: Sequence[Fraction]) -> Text:
+    """List numbers, of many only the first ones and the last.
+
+    Args:
+        values: At least one number.
+
+    Returns:
+        The numbers with semicolons between: in some languages a comma is a decimal point.
+    """
+    texts: list[Text] = [number(value, _EXACT) for value in values]
+    if len(texts) > MOST_NUMBERS:
+        texts = [*texts[:MOST_NAMES], "\u2026", texts[-1]]
+    listed, *others = texts
+    for text in others:
+        listed = sentence("words.remark", text=listed, remark=text)
+    return listed
+
+
 def write_budget(value: Fraction) -> str:
     """Write a budget as a spec takes it, rounded up.
 

@@ -15,6 +15,7 @@ from dprelease.postprocess.finishing.flags import find_judge
 from dprelease.postprocess.finishing.shares_together import SharesTogether, find_joint_shares
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names, number
 from dprelease.reports.facts.explanations import count_candidates, describe_threshold, explain_step
+from dprelease.reports.facts.figure_definitions import define_figure, define_groups, define_outside
 from dprelease.reports.facts.finished import describe_finishings
 from dprelease.reports.facts.strategy_facts import Whole, map_wholes
 from dprelease.reports.model.json_form import from_json
@@ -89,6 +90,28 @@ def describe_queries(plan: Plan) -> tuple[Query, ...]:
             query = replace(query, explained=(*query.explained, words))
         facts.append(query)
     return tuple(facts)
+
+
+def define_queries(plan: Plan) -> tuple[Query, ...]:
+    """Describe every query of a plan as ``describe_queries`` does, and define its figures.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The facts of each query, in the order of the plan's reads.
+    """
+    release = plan.release
+    return tuple(
+        replace(
+            facts,
+            description=release.names.get_description(read.query.name),
+            definition=define_figure(release, read.query),
+            groups=define_groups(release, read.query),
+            outside=define_outside(release, read.query),
+        )
+        for facts, read in zip(describe_queries(plan), plan.reads, strict=True)
+    )
 
 
 def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Whole | None) -> Query:

@@ -32,9 +32,9 @@ from dprelease.reports.facts.finished import describe_agreements, word_finishing
 from dprelease.reports.facts.hazard_facts import list_bounded_columns, list_hazards
 from dprelease.reports.facts.privacy_facts import summarize_privacy
 from dprelease.reports.facts.query_facts import (
+    define_queries,
     describe_composition,
     describe_linear_figures,
-    describe_queries,
 )
 from dprelease.reports.facts.strategy_facts import describe_strategies
 from dprelease.reports.facts.unit_facts import (
@@ -167,7 +167,7 @@ def collect_plan_facts(
         deployment=_describe_deployment(release, plan),
         guarantee=" ".join(filter(None, (_word_guarantee(plan), local.guarantee))),
         bounding=(*(word_bounding(plan) if plan.reads else ()), *local.bounding),
-        queries=describe_queries(plan),
+        queries=define_queries(plan),
         strategies=describe_strategies(plan),
         agreements=describe_agreements(plan),
         perturb=record_tables(plan, records),

@@ -370,6 +370,19 @@ class Query(Fact, frozen=True, kw_only=True):
             "The norm to which all that one person adds is scaled down; else rows are limited."
         ),
     ] = None
+    description: Annotated[str | None, extend_schema("What the spec says of it in words.")] = None
+    definition: Annotated[
+        tuple[str, ...],
+        extend_schema("What a figure is: whole sentences, made from the spec alone."),
+    ] = ()
+    groups: Annotated[
+        tuple[str, ...],
+        extend_schema("For which groups there is a figure."),
+    ] = ()
+    outside: Annotated[
+        tuple[str, ...],
+        extend_schema("In which group a record is that has no listed value of a grouping column."),
+    ] = ()
 
     @property
     def lender(self) -> str | None:

@@ -19,6 +19,7 @@ from dprelease.model.outputs import (
     place_columns,
     split_flag,
 )
+from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.number_text import (
     Rounding,
     choose_decimals,
@@ -34,7 +35,8 @@ from dprelease.reports.charts.figure_charts import (
     list_unranked_quantiles,
 )
 from dprelease.reports.charts.svg import Chart, HeatTable
-from dprelease.reports.model.report_model import Column
+from dprelease.reports.model.report_model import Column, Query
+from dprelease.reports.sections.definitions_part import build_definitions
 from dprelease.reports.sections.document import (
     Details,
     Figure,
@@ -68,13 +70,14 @@ def build_figures_section(
     level: float,
     title: str,
     columns: Sequence[Column],
-    clipped: Collection[str] = (),
+    queries: Sequence[Query] = (),
 ) -> Section:
     """Lay out every published table, by file name; ``title`` is the release's.
 
-    ``columns`` are those of the spec: they tell which keys have an order. ``clipped`` names the
-    queries that scale what a unit adds, instead of limiting its rows.
+    ``columns`` are those of the spec: they tell which keys have an order. ``queries`` define the
+    figures, and tell which of them scale what a unit adds, instead of limiting its rows.
     """
+    clipped = {name_column(query.name) for query in queries if query.clipping}
     parts: list[Part] = [Paragraph(say("figures.note", level=f"{level:g}"))]
     orders = {
         column.name: frozenset(
@@ -127,6 +130,8 @@ def build_figures_section(
     if undrawn:
         text = say_count(undrawn, "figures.more_without_chart")
         parts.append(Paragraph(text, "small"))
+    definitions = build_definitions(queries)
+    parts += [] if definitions is None else [definitions]
     parts += _iter_worse(tables)
     parts.append(Paragraph(say("figures.files.metadata"), "small", Link(_PACKAGE, _PACKAGE)))
     return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))

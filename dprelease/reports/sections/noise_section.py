@@ -63,7 +63,11 @@ def build_noise_section(facts: PlanFacts, level: float, released: bool) -> Secti
         *(
             Details(
                 write_title(query),
-                (Definitions(tuple(_iter_details(query))), *map(Paragraph, _list_sentences(query))),
+                (
+                    *(() if released else map(Paragraph, _list_definition(query))),
+                    Definitions(tuple(_iter_details(query))),
+                    *map(Paragraph, _list_sentences(query)),
+                ),
                 query.name,
             )
             for query in facts.queries
@@ -144,6 +148,15 @@ def _describe_release(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tu
     )
     losses = (format_number(shorten(step.epsilon)), format_number(shorten(step.delta)))
     return step.name, noun, f"{step.family}, {law} {parameter}", *losses
+
+
+def _list_definition(query: Query) -> tuple[str, ...]:
+    """Define the figure and its groups; a report does so beside the figures."""
+    texts = (
+        " ".join(filter(None, (query.description, *query.definition))),
+        " ".join(query.groups + query.outside),
+    )
+    return tuple(filter(None, texts))
 
 
 def _list_sentences(query: Query) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import NamedTuple
@@ -87,6 +87,14 @@ def join_columns(queries: Iterable[str]) -> Text:
     return join_few_names(list(dict.fromkeys(map(name_column, queries))))
 
 
+def join_by_semicolons(texts: Sequence[str]) -> str:
+    """Join texts, of which some may have commas."""
+    joined, *others = texts
+    for text in others:
+        joined = say("words.remark", text=joined, remark=text)
+    return joined
+
+
 def title_with_unit(column: OutputColumn) -> str:
     """Add the unit of its figures to the title of a column."""
     title, unit = get_column_title(column), column.names.unit
@@ -126,7 +134,7 @@ def iter_stated_names(release: Release) -> Iterator[StatedName]:
                 f"columns.{column}.labels", say("names.labels_of", column=column), labels
             )
     for query, column_names in names.queries.items():
-        for part in ("title", "unit", "decimals"):
+        for part in ("title", "unit", "decimals", "description"):
             value = getattr(column_names, part)
             if value is not None:
                 yield StatedName(

@@ -83,18 +83,18 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
 
 def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
     """Read the names of one query; None if it states none."""
-    model, keys = part.model, part.list_given("title", "unit", "decimals")
+    model, keys = part.model, part.list_given("title", "unit", "decimals", "description")
     statistic = STATISTICS.get(model.statistic or "")
     by_state = statistic is not None and statistic.keys.states
     if model.name is None or not (keys or by_state):
         return None
     for key in keys if statistic is not None and statistic.names else ():
-        if key != "title":
+        if key in {"unit", "decimals"}:
             message = f"a {model.statistic} can't have `{key}`: it publishes names, not numbers"
             part.complain("E281", message, key, hint="leave it out")
     title = None if model.title is None else fill_period(model.title, period)
     decimals = 0 if by_state and model.decimals is None else model.decimals  # counts of fields
-    return model.name, ColumnNames(title, model.unit, decimals)
+    return model.name, ColumnNames(title, model.unit, decimals, description=model.description)
 
 
 def _read_tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:

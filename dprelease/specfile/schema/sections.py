@@ -411,6 +411,7 @@ class QuerySection(Section, header="[[query]]"):
     )
     title = Key(label, "what people read instead of the name", "the name")
     unit = Key(label, "the unit of the figure, such as days or EUR")
+    description = Key(read_text, "what the figure is, in your own words, beside its definition")
     decimals = Key(read_decimals, "the number of decimals shown", "two digits of the half-width")
     consistent = PostprocessSection.consistent
     nonnegative = PostprocessSection.nonnegative

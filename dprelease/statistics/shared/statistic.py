@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
 
+Spell = Callable[[Expression], str]
+"""Spells an expression of the spec in words."""
 Noisy = Sequence[Sequence[int]]
 """Released integers with noise: ``noisy[i][cell]``."""
 
@@ -216,6 +218,8 @@ class Statistic(ABC):
     """What a figure is, in a few words."""
     what_weighted = ""
     """The same with survey weights; empty if the statistic never takes them."""
+    definition = ""
+    """The sentence that defines a figure; {column} stands for the query's column."""
     keys = SpecKeys()
     """The keys that it takes in the spec."""
     suffixes: tuple[str, ...] = ESTIMATE
@@ -293,6 +297,19 @@ class Statistic(ABC):
         """
         subject = self.what if query.survey_weight is None else self.what_weighted
         return sentence(subject)
+
+    def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
+        """Define what is computed, but for the records and values that all statistics share.
+
+        Args:
+            query: A query of this statistic.
+            spell: Spells an expression in words.
+
+        Returns:
+            Whole sentences. Condition, bounds, weight and groups are told by the caller.
+        """
+        column = "" if query.column is None else query.column.name
+        return (sentence(self.definition, column=column),)
 
     def explain_step(self, step: Step) -> Text:
         """Explain what a table of noise scales does not show.
