@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
 import shutil
 import signal
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import postgres_server
 import pytest
+from hashed_bytes import HashedEntropy
 from hypothesis import HealthCheck, settings
 from thorough import is_in_diagonal, names_with_more
 
@@ -115,18 +115,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how all tests are run, since the default leaves some out."""
     if terminalreporter.config.option.markexpr == BY_DEFAULT:
         terminalreporter.write_line("Without the thorough tests: `pytest -m ''` runs all.")
-
-
-class HashedEntropy:
-    """Reproducible bytes that look random: SHAKE-256 of a label and a counter."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.reads = 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_256(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 @pytest.fixture

@@ -29,7 +29,6 @@ from dprelease.model import (
     Quantity,
     RecordStep,
     Response,
-    StoredTable,
     SubsetLaw,
     Tally,
     Window,
@@ -168,10 +167,3 @@ def tally_answers(
     for each in batches:
         counted.add(each)
     return counted.tally()
-
-
-def store_answers(tally: Tally, content: bytes = b"", form: str = "csv") -> StoredTable:
-    import hashlib
-
-    digest = hashlib.sha256(content).hexdigest()
-    return StoredTable(f"/somewhere/people.{form}", form, digest, len(content), tally)

@@ -14,6 +14,7 @@ from pathlib import Path
 import frictionless
 import pytest
 import yaml
+from hashed_bytes import HashedEntropy
 from registry_schema import find_refusals
 from shown_figures import check_shown
 
@@ -31,17 +32,6 @@ RECORDS_KEPT = 12
 MOST_OF_PAGE = {"clinic_visits": 120_000}
 """How many bytes a page may have: what is shown of the main example holds for all."""
 CHECKED = {"every_statistic_people", "every_statistic_rows", "clinic_records"}
-
-
-class NamedEntropy:
-    """SHAKE-256 of a name and a counter."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.reads = name, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
 
 
 @pytest.fixture
@@ -74,7 +64,7 @@ def records_of(result: dprelease.Result) -> dict[str, bytes]:
 def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100000")  # no table is shown in parts
     spec = checkout / "release_specs" / f"{name}.toml"
-    result = dprelease.run(spec, entropy=NamedEntropy(name))
+    result = dprelease.run(spec, entropy=HashedEntropy(name))
     assert not result.already_released
     found = {f"{table.name}.csv": write_csv(table) for table in result.output_tables}
     found |= records_of(result)

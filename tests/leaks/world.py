@@ -6,7 +6,6 @@ is taken in as a whole: streams, exit code, files, ledger.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import shutil
@@ -24,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hashed_bytes import HashedEntropy
 from msgspec import structs
 from oracle.engine import get
 
@@ -54,17 +54,6 @@ TYPES = {
     "cost": pa.float64(),
     "satisfaction": pa.int64(),
 }
-
-
-class HashedEntropy:
-    """Reproducible bytes that look random."""
-
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_256(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dprelease.model.record_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window
 from dprelease.privacy.interval_arithmetic import bound_exp, round_down
 
 
@@ -13,14 +13,6 @@ def delta_of(window: Window, epsilon: Fraction) -> Fraction:
     if over <= 0:
         return Fraction(0)
     return min(window.width, starts) * over / (starts + window.ratio * window.width)
-
-
-def law_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
-    """The same of a mixture: that of its windows, by their shares."""
-    if law.second is None:
-        return delta_of(law.first, epsilon)
-    first, second = delta_of(law.first, epsilon), delta_of(law.second, epsilon)
-    return law.share * first + (1 - law.share) * second
 
 
 def subset_delta(labels: int, size: int, chance: Fraction, epsilon: Fraction) -> Fraction:

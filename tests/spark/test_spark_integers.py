@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import os
 import signal
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import test_written_forms as written_forms
+from hashed_bytes import HashedEntropy
 from msgspec.structs import replace
 from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
@@ -202,17 +202,6 @@ def test_packed_files_with_numbers_and_days_as_people_write_them(
             assert on_spark(spark, there) == expected
 
 
-class NamedEntropy:
-    """SHAKE-256 of a name and a counter, as the tables that are kept were drawn with."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.reads = name, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -230,7 +219,7 @@ def test_the_same_noise_gives_the_same_release(spark: Any, tmp_path: Path, name:
     places = {"ledger": tmp_path / "ledger.sqlite", "output": tmp_path / "out"}
     told: list[Step] = []
     result = dprelease.run(
-        spec, spark=spark, entropy=NamedEntropy(name), watcher=told.append, **places
+        spec, spark=spark, entropy=HashedEntropy(name), watcher=told.append, **places
     )
     found = {f"{table.name}.csv": write_csv(table) for table in result.output_tables}
     kept = ROOT / "tests" / "golden" / "expected" / name

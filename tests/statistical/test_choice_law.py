@@ -6,7 +6,6 @@ the candidates, as it was published, on a deterministic stream of bytes.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -14,6 +13,7 @@ from fractions import Fraction as F
 from itertools import permutations
 
 import pytest
+from hashed_bytes import Hashed
 from scipy.stats import binom, chi2
 
 from dprelease.kernel.chapters.choices.choice_sampler import (
@@ -29,15 +29,6 @@ ALARM = 1e-6
 DRAWS = 5000
 
 Law = Mapping[Hashable, float]
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 def compute_p_value(found: Counter[Hashable], law: Law) -> float:

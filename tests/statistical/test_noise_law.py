@@ -7,12 +7,12 @@ the magnitude inside blocks of a power of two, which sees the low digits.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hashed_bytes import Hashed
 from scipy.stats import chi2
 
 from dprelease.kernel.chapters.many_draws.vectorized import draw_lanes
@@ -21,15 +21,6 @@ from dprelease.model import Noise, NoiseFamily
 
 CAUGHT = 1e-9
 PASSED = 1e-3
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 def laplace(text: str) -> Noise:

@@ -7,7 +7,6 @@ what a key without rows in the step is given, follows the law of the step, whate
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from builders import spec
+from hashed_bytes import Hashed
 from scipy.stats import binom, chi2
 
 from dprelease import load
@@ -39,15 +39,6 @@ ROWS = (
     + [("Bath", "u", "false", 3)] * 90
     + [("Coll", "w", "true", 4)]
 )
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 class Drawn(NamedTuple):

@@ -7,7 +7,6 @@ over the exact law; those of nine are measured on a deterministic stream.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hashed_bytes import Hashed
 from scipy.stats import chi2
 
 from dprelease.kernel.chapters.choices import weights as buckets
@@ -46,15 +46,6 @@ def _quick() -> Iterator[None]:
             buckets, "enclose_exp_negative", lru_cache(maxsize=None)(buckets.enclose_exp_negative)
         )
         yield
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 def weights(

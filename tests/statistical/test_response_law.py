@@ -6,7 +6,6 @@ here with a chance of 1e-7 at most for each statistic.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from fractions import Fraction as F
 from itertools import combinations
@@ -14,6 +13,7 @@ from math import comb, floor
 
 import numpy as np
 import pytest
+from hashed_bytes import Hashed
 from record_laws import window_of_ratio
 from scipy.stats import chi2
 
@@ -25,15 +25,6 @@ from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowL
 CAUGHT = 1e-12
 PASSED = 1e-7
 MILLION = 10**6
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 def compute_p_value(counts: np.ndarray, expected: np.ndarray) -> float:

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from builders import spec
+from hashed_bytes import HashedEntropy
 from planned_figures import ALARM, Floats
 from scipy.stats import binom
 
@@ -31,19 +32,6 @@ MEMBERS = {
     "variance": {"statistic": "variance", "column": "x"},
     "stddev": {"statistic": "stddev", "column": "x"},
 }
-
-
-class Counter:
-    """Reproducible bytes."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.reads = name, 0
-
-    def read(self, size: int) -> bytes:
-        import hashlib
-
-        self.reads += 1
-        return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
 
 
 def plan_queries(
@@ -95,7 +83,7 @@ def publish(
     (step,) = plan.steps
     name = f"{[read.query.name for read in plan.reads]}{values[:2]}{missing}"
     noisy = [
-        (sample(step.noise, DRAWS, Counter(f"{name}{at}")) + whole).tolist()
+        (sample(step.noise, DRAWS, HashedEntropy(f"{name}{at}")) + whole).tolist()
         for at, whole in enumerate(exact(step, values, missing))
     ]
     found = {}

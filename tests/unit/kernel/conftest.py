@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import pytest
-
-
-class HashedEntropy:
-    """SHAKE-256 of a label and a counter: deterministic, and as good as uniform."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.reads = 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_256(f"{self.label}/{self.reads}".encode()).digest(size)
+from hashed_bytes import HashedEntropy
 
 
 class ScriptedEntropy:

@@ -1,11 +1,11 @@
 """Which way the top k are found, and that it errs less than the plain way."""
 
-import hashlib
 from fractions import Fraction as F
 from typing import Any
 
 import numpy as np
 import pytest
+from hashed_bytes import Hashed
 
 from dprelease.kernel.chapters.choices.choice_sampler import (
     draw_exponential,
@@ -15,15 +15,6 @@ from dprelease.kernel.chapters.choices.choice_sampler import (
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.mechanisms import exponential, laplace
 from dprelease.mechanisms import largest_counts as top
-
-
-class Hashed:
-    def __init__(self, label: str) -> None:
-        self.label, self.reads = label, 0
-
-    def read(self, size: int) -> bytes:
-        self.reads += 1
-        return hashlib.shake_128(f"{self.label}/{self.reads}".encode()).digest(size)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from dprelease.planning.planner import make_plan
 from dprelease.release.plan import ReleasePlan
 from dprelease.statistics.read_release import compute_constant_halfwidth
 
-WITHIN_TEN = {"within": 10, "confidence": 0.95}
-
 
 def spec(*queries: dict[str, Any], **privacy: Any) -> dict[str, Any]:
     return builders.spec(

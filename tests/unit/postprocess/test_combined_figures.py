@@ -13,6 +13,7 @@ from typing import Any
 import builders
 import numpy as np
 import pytest
+from hashed_bytes import HashedEntropy
 from msgspec.structs import replace
 from operations import count_operations
 
@@ -309,20 +310,7 @@ def test_without_noise_every_figure_is_the_count(queries: str, law: str) -> None
         assert publish(plan, read, exact)[0] == compute_true_figures(read, rows)
 
 
-class Counter:
-    """Reproducible bytes."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.reads = name, 0
-
-    def read(self, size: int) -> bytes:
-        import hashlib
-
-        self.reads += 1
-        return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
-
-
-def draw_releases(step: Step, releases: int, entropy: Counter) -> Any:
+def draw_releases(step: Step, releases: int, entropy: HashedEntropy) -> Any:
     """The noise of a step in so many releases, by integer and cell."""
     size = releases * len(step.transform) * step.draws
     if step.noise.family is NoiseFamily.CUBE:  # the integers of a cell stand side by side
@@ -338,7 +326,7 @@ def check_held_often_enough(queries: str, law: str, releases: int) -> None:
     exact = exact_integers(plan, rows)
     noise = {
         step.query.name: draw_releases(
-            step, releases, Counter(f"{queries} {law} {step.query.name}")
+            step, releases, HashedEntropy(f"{queries} {law} {step.query.name}")
         )
         for step in plan.steps
     }
