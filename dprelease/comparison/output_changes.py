@@ -64,7 +64,9 @@ def _compare_data(pair: Pair) -> Iterator[Change]:
     yield from describe_change("data", old.written_path, new.written_path, why, "data.path")
     why = "a version of the data of its own, charged anew"
     yield from describe_change("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
-    yield from describe_change("sheet", old.source.sheet, new.source.sheet, why, "data.sheet")
+    for key in dict([*old.source.own, *new.source.own]):
+        was, now = old.source.get_own(key), new.source.get_own(key)
+        yield from describe_change(key, was, now, why, f"data.{key}")
     was, now = (
         None if data.design_effect is None else write_exact(data.design_effect)
         for data in (old, new)

@@ -157,11 +157,16 @@ def _make_plain(value: object) -> object:
         return {str(key): _make_plain(item) for key, item in value.items()}
     if isinstance(value, Struct):
         left_out, defaults = LEFT_OUT.get(type(value), frozenset()), _list_defaults(type(value))
-        return {
+        plain = {
             name: _make_plain(content)
             for name, content in asdict(value).items()
             if name not in left_out and not (name in defaults and content == defaults[name])
         }
+        if isinstance(value, Source):
+            # Keys of one format count by their names, as if all sources had them.
+            plain.pop("own", None)
+            plain |= dict(value.own)
+        return plain
     raise TypeError(f"a {type(value).__name__} can't be part of a run's identity")
 
 

@@ -50,17 +50,21 @@ class Database(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """Place of the table: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
-    Of a table of a ``database`` it is the name, as the spec writes it. ``sheet`` is that of a
-    workbook, or None for the only one. ``must_end``: the last line of a CSV file must have its
-    line feed, as the number of records is public.
+    Of a table of a ``database`` it is the name, as the spec writes it. ``own`` are the
+    keys of its format alone that the spec has, with their values. ``must_end``: the last line of
+    a CSV file must have its line feed, as the number of records is public.
     """
 
     pattern: str
     format: str  # a registered one, such as "csv"
     dialect: Dialect = field(default_factory=Dialect)
     database: Database | None = None
-    sheet: str | None = None
+    own: tuple[tuple[str, str], ...] = ()
     must_end: bool = False
+
+    def get_own(self, key: str) -> str | None:
+        """Return the value of a key that the format alone takes; None if it is left out."""
+        return dict(self.own).get(key)
 
     @property
     def remote(self) -> bool:

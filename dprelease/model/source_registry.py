@@ -5,6 +5,7 @@ Modules are named, and imported only when they are asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,6 +23,17 @@ class Records(StrEnum):
     CONTENT = "content"
 
 
+class OwnOption(NamedTuple):
+    """A key of ``[data]`` that one format alone takes; its value is one line of text.
+
+    ``meaning`` and ``absent`` (what holds where it is left out) are the words of the reference and
+    of the JSON Schema. The format finds the value by ``Source.get_own``.
+    """
+
+    meaning: str
+    absent: str = "-"
+
+
 def _list_endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(suffix + how for suffix in suffixes for how in ("", *packed))
 
@@ -32,9 +44,10 @@ class Listed(NamedTuple):
     ``module`` holds its SOURCE; ``title`` is its name in sentences; ``records`` says what delimits
     records: a wrong LINES or ROWS would make a number public that a record decides. ``suffixes``
     select the format by the name of a file, ``inside`` the files of a folder; ``packed`` are the
-    suffixes of compression that may follow. ``options`` are the keys of ``[data]`` that say how
-    texts are read, ``place`` those that say where the table is; any other key of either kind is
-    refused.
+    suffixes of compression that may follow. ``options`` are the shared keys of ``[data]`` that say
+    how texts are read, ``own`` the keys of this format alone, ``place`` those that say where the
+    table is; any other key of these kinds is refused. Where CONTENT decides whether a record is
+    one, ``explanation`` is the id of the sentence that says when.
     """
 
     module: str
@@ -45,6 +58,13 @@ class Listed(NamedTuple):
     options: frozenset[str] = frozenset()
     packed: tuple[str, ...] = ()
     place: tuple[str, ...] = ("path",)
+    own: Mapping[str, OwnOption] = {}
+    explanation: str = "plan.notes.content_decides_records"
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Names of the keys of ``[data]`` that say how the format is read."""
+        return self.options | self.own.keys()
 
     @property
     def endings(self) -> tuple[str, ...]:
@@ -56,7 +76,7 @@ class Listed(NamedTuple):
 SOURCES = {
     "csv": Listed(
         "dprelease.sources.csv.csv_source", "CSV", Records.LINES,
-        (".csv", ".txt", ".tsv"), (".csv",),
+        (".csv", ".tsv", ".txt"), (".csv",),
         frozenset(
             {"delimiter", "quote", "encoding", "null_values", "header", "skip_rows",
              "unnamed_field", "names", "strip",
@@ -74,7 +94,13 @@ SOURCES = {
     ),
     "xlsx": Listed(
         "dprelease.sources.xlsx.xlsx_source", "an Excel workbook", Records.CONTENT,
-        (".xlsx",), (".xlsx",), frozenset({"sheet"}),
+        (".xlsx",), (".xlsx",),
+        own={
+            "sheet": OwnOption(
+                "the sheet of an Excel workbook that has the records", "its only one"
+            )
+        },
+        explanation="plan.notes.empty_rows_of_sheets",
     ),
     "adbc": Listed(
         "dprelease.sources.adbc.adbc_source", "in a database", Records.ROWS,

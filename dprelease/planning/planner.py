@@ -196,9 +196,10 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
 
 def _explain_missing_records(source: Source) -> Sentence:
     """Explain why the content of a record can decide whether it is there."""
-    if SOURCES[source.format].records is Records.LINES:
+    listed = SOURCES[source.format]
+    if listed.records is Records.LINES:
         return sentence("plan.notes.quotes_decide_records")
-    return sentence("plan.notes.empty_rows_of_sheets")
+    return sentence(listed.explanation)
 
 
 # --- the same release with other totals -----------------------------------------------------------

@@ -64,7 +64,7 @@ def begin_spec(  # noqa: PLR0913 - all but the first three are named
     form = SUFFIXES[suffix]
     if form not in ("csv", "parquet", "arrow"):
         reason = f"init can't begin a spec for {suffix} files"
-        raise build_unreadable_failure(data, reason, "save the sheet as CSV first")
+        raise build_unreadable_failure(data, reason, "save it as CSV first")
     csv = Csv(delimiter or ("\t" if suffix.startswith(".tsv") else ","), encoding)
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)

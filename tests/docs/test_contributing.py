@@ -81,7 +81,7 @@ def figures(folder: Path) -> list[str]:
 
 def test_every_example_is_tried_here() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 8
     assert all(f'"{path}"' in source for path in EXAMPLES)
 
 
@@ -179,6 +179,40 @@ def test_the_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (step.noise.parameter, step.loss.epsilon) == (16, Fraction(9, 16))
     dprelease.run(spec)
     assert len(figures(tmp_path)) == 2
+
+
+JSON_LINES = "dprelease/sources/json_lines.py"
+LINE_OF_SOURCE = "an entry of SOURCES in dprelease/model/source_registry.py"
+
+
+def test_the_source(tmp_path: Path) -> None:
+    """A source with a key of its own is what the page shows: a file and a line."""
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "dprelease", site / "dprelease")
+    (site / JSON_LINES).write_text(EXAMPLES[JSON_LINES], encoding="utf-8")
+    registry = site / "dprelease" / "model" / "source_registry.py"
+    add_text(registry, "}  # fmt: skip\n\n", EXAMPLES[LINE_OF_SOURCE])
+
+    spec = written(tmp_path)
+    lines = ['{"r": {"v": 1, "g": "a"}}'] * 40 + ['{"r": {"v": "2", "g": "b"}}'] * 15
+    lines += ["", "[", "[]", '{"r": 1}', '{"r": {"v": NaN, "g": "b"}}', "9" * 5000, "[" * 100_000]
+    lines += ['{"r": {"v": true, "g": "\\ud800"}}']
+    (tmp_path / "data.jsonl").write_text("\n".join(lines) + "\n")
+    text = spec.read_text().replace('"data.csv"', '"data.jsonl"\nmember = "r"')
+    spec.write_text(text)
+    other, wrong = tmp_path / "other.toml", tmp_path / "wrong.toml"
+    other.write_text(text.replace('member = "r"', 'member = "s"'))
+    wrong.write_text(text.replace("data.jsonl", "data.csv"))
+
+    said = execute(
+        site, ["run", str(spec)], ["diff", str(spec), str(other)], ["check", str(wrong)], ["schema"]
+    )
+    assert "> run 0" in said
+    assert figures(tmp_path) == ["40", "30"]
+    assert "~ member: r -> s" in said
+    assert "member is an option of JSON Lines, the data is CSV" in said
+    assert "the member of each line that holds the record" in said
+    assert ".jsonl is JSON Lines" in said
 
 
 def test_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def _place(path: str, source: Source, names: Sequence[str], templates: Mapping[s
 
     try:
         marks = read_marks(path)
-        kept, key = None if marks is None else find_kept(), ("header", path, marks, source.sheet)
+        kept, key = None if marks is None else find_kept(), ("header", path, marks, source.own)
         found = None if kept is None else kept.find(key)
         if found is None:
             with open_workbook(path) as parts:
@@ -151,16 +151,17 @@ def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
     if not sheets:
         hint = "save it again as an Excel workbook, not as a strict one"
         raise build_data_failure("E409", f"{source.pattern} has no sheet that can be read", hint)
-    if source.sheet is None and len(sheets) == 1:
+    name = source.get_own("sheet")
+    if name is None and len(sheets) == 1:
         return next(iter(sheets.values()))
-    if source.sheet is None:
+    if name is None:
         hint = 'name one, as sheet = "Data"'
         raise build_data_failure("E433", f"{source.pattern} has several sheets", hint, "data.sheet")
-    if source.sheet not in sheets:
-        message = f'{source.pattern} has no sheet "{source.sheet}"'
+    if name not in sheets:
+        message = f'{source.pattern} has no sheet "{name}"'
         hint = "it must have exactly this name, including upper and lower case"
         raise build_data_failure("E433", message, hint, "data.sheet")
-    return sheets[source.sheet]
+    return sheets[name]
 
 
 def _find_column(header: Row, name: str, pattern: str) -> int:

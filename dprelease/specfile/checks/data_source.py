@@ -47,7 +47,7 @@ _ENCODINGS = {
     "iso-8859-1": "latin-1", "iso8859-1": "latin-1", "iso_8859-1": "latin-1", "l1": "latin-1",
     "cp1252": "cp1252", "windows-1252": "cp1252", "1252": "cp1252",
 }  # fmt: skip
-_OPTIONS = sorted({key for form in SOURCES.values() for key in form.options})
+_OPTIONS = sorted({key for form in SOURCES.values() for key in form.keys})
 _THOUSANDS = (".", ",", "_", "'", "\u2019", " ", "\u00a0", "\u2009", "\u202f")
 
 
@@ -137,7 +137,9 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         return None
     data_format = part.attempt(lambda: _format(part, path), "path")
     pattern = path if remote else make_absolute(base, path)
-    source = Source(pattern, data_format or "csv", dialect, sheet=model.sheet)
+    form = data_format or "csv"
+    own = {key: getattr(model, key) for key in part.list_given(*SOURCES[form].own)}
+    source = Source(pattern, form, dialect, own=tuple(own.items()))
     return Data(source, path, model.engine, snapshot, model.design_effect)
 
 
@@ -269,8 +271,8 @@ def _check_options(part: Part[DataSection], declared: str) -> None:
     """Refuse keys that say nothing of the format."""
     declared_form = SOURCES[declared]
     for key in part.list_given(*_OPTIONS):
-        if key not in declared_form.options:
-            formats = " and ".join(form.title for form in SOURCES.values() if key in form.options)
+        if key not in declared_form.keys:
+            formats = " and ".join(form.title for form in SOURCES.values() if key in form.keys)
             message = f"{key} is an option of {formats}, the data is {declared_form.title}"
             part.complain("E111", message, key, hint="leave it out", at="key")
 

@@ -94,6 +94,19 @@ class ReleaseSection(Section, header="[release]"):
     )
 
 
+def _list_suffixes() -> str:
+    """Say which suffix stands for which format."""
+    clauses = []
+    for form in SOURCES.values():
+        if form.suffixes:
+            *others, last = [f"`{suffix}`" for suffix in form.suffixes]
+            subject = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+            packed = " or ".join(f"`{suffix}`" for suffix in form.packed)
+            also = f", also with {packed}" if packed else ""
+            clauses.append(f"{subject} {form.title}{also}")
+    return "; ".join(clauses)
+
+
 class DataSection(Section, header="[data]"):
     WORDS = "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."
 
@@ -105,8 +118,7 @@ class DataSection(Section, header="[data]"):
     format = Choice[str | None](
         SOURCES,
         None,
-        "the format of the data. By suffix, `.csv`, `.tsv` and `.txt` are CSV, also with `.gz` or "
-        "`.zst`; `.parquet` and `.pq` are Parquet; `.arrow`, `.feather` and `.ipc` are Arrow. "
+        f"the format of the data. By suffix, {_list_suffixes()}. "
         '`"adbc"` is a table of a database, `"frame"` a table that a program passes',
         "by suffix",
     )
@@ -117,7 +129,13 @@ class DataSection(Section, header="[data]"):
         "the table or view, with its schema if needed, as in `schema.table`; a name that has a dot "
         "stands in double quotes; may hold `{period}`",
     )
-    sheet = Key(read_line, "the sheet of an Excel workbook that has the records", "its only one")
+    vars().update(
+        {
+            name: Key(read_line, own.meaning, own.absent)
+            for form in SOURCES.values()
+            for name, own in form.own.items()
+        }
+    )
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(
         read_line, "names the version of the data; part of the identity; may hold `{period}`"

@@ -11,6 +11,7 @@ from typing import IO, NamedTuple, NoReturn
 import tomli
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.model.source_registry import SUFFIXES
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.places import Marks
 from dprelease.specfile.toml.positions import Lost, find_positions
@@ -19,7 +20,8 @@ from dprelease.specfile.toml.tree import MAX_DEPTH
 MAX_BYTES = 4 * 1024 * 1024
 MAX_KEYS = 50_000  # each is checked and may be complained of: more would take too long
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zst", ".zip", ".sqlite", ".db", ".xlsx")
+# Suffixes that no spec has; a text file can be one.
+_DATA = (*(SUFFIXES.keys() - {".txt"}), ".gz", ".zst", ".zip", ".sqlite", ".db")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
 _UNREAD: dict[type[Exception], tuple[str, str]] = {
     FileNotFoundError: ("there is no such file", "check the path of the spec"),

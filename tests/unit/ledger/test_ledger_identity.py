@@ -1,6 +1,7 @@
 """The run id changes with everything that changes released numbers, and with nothing else."""
 
 import hashlib
+import json
 from fractions import Fraction
 
 import builders
@@ -140,7 +141,7 @@ CHANGES = {
     "header": with_dialect(header=False),
     "names": with_dialect(names=("region", "pay")),
     "strip": with_dialect(strip=True),
-    "sheet of a workbook": with_source(sheet="Data"),
+    "sheet of a workbook": with_source(own=(("sheet", "Data"),)),
     "unit": with_privacy(unit="column"),
     "adjacency": with_privacy(adjacency=Adjacency.REPLACE_ONE),
     "epsilon": with_privacy(epsilon=Fraction(11, 10)),
@@ -364,6 +365,15 @@ def test_a_table_of_records_keeps_its_id_between_versions() -> None:
         run_id(perturb_release())
         == "e05e1e17640ef88b10398a22280038d1924735da318385f43521a1ae47768f1b"
     )
+
+
+def test_a_key_of_one_format_counts_by_its_name() -> None:
+    """Plans and charges of version 0.2 hold the sheet of a workbook so."""
+    canonical = json.loads(build_canonical_form(with_source(own=(("sheet", "Data"),))))
+    plain = json.loads(build_canonical_form(build_release()))
+    source = plain["release"]["data"].get("source", {})
+    assert canonical["release"]["data"]["source"] == source | {"sheet": "Data"}
+    assert "own" not in source
 
 
 def test_the_id_is_a_sha256_of_the_canonical_form() -> None:

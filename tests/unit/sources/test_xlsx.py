@@ -25,10 +25,14 @@ T = ColumnType
 HEADER = '<row r="1"><c r="A1" t="inlineStr"><is><t>x</t></is></c></row>'
 
 
+def build_source(path: Path, sheet: str | None) -> Source:
+    return Source(str(path), "xlsx", own=() if sheet is None else (("sheet", sheet),))
+
+
 def texts(path: Path, *names: str, sheet: str | None = None) -> list[tuple[str | None, ...]]:
     """What is handed on of each record."""
     columns = [InputColumn(name, T.STRING) for name in names]
-    with closing(SOURCE.lay_out(Source(str(path), "xlsx", sheet=sheet), columns).stream()) as made:
+    with closing(SOURCE.lay_out(build_source(path, sheet), columns).stream()) as made:
         _, batches = made.opened(lambda _count: None, None)
         return [
             row for batch in batches for row in zip(*(c.to_pylist() for c in batch), strict=True)
@@ -46,7 +50,7 @@ def one(folder: Path, xml: str, shared: Sequence[str] = (), **more: str) -> str 
 def refused(path: Path, *names: str, sheet: str | None = None) -> str:
     columns = [InputColumn(name, T.STRING) for name in names]
     with pytest.raises(Failure) as caught:
-        engines.get("duckdb").inspect(Source(str(path), "xlsx", sheet=sheet), columns)
+        engines.get("duckdb").inspect(build_source(path, sheet), columns)
     assert caught.value.exit_code is ExitCode.DATA
     (complaint,) = caught.value.complaints
     return complaint.code
@@ -225,7 +229,7 @@ def test_a_strict_workbook_is_told_so(tmp_path: Path) -> None:
             file.writestr(name, strict.replace(workbooks.OFFICE, office))
     for sheet in (None, "S"):
         with pytest.raises(Failure) as caught:
-            SOURCE.lay_out(Source(str(path), "xlsx", sheet=sheet), [InputColumn("x", T.STRING)])
+            SOURCE.lay_out(build_source(path, sheet), [InputColumn("x", T.STRING)])
         (complaint,) = caught.value.complaints
         assert (complaint.code, "strict" in (complaint.hint or "")) == ("E409", True)
 

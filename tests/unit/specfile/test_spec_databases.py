@@ -119,7 +119,7 @@ def test_a_sheet_is_of_a_workbook(made: Made) -> None:
     place = "".join(f"{line}\n" for line in SPEC.splitlines()[4:8])
     release = made(place, 'path = "t.xlsx"\nsheet = "Data"\n')
     assert release.data.source.format == "xlsx"
-    assert release.data.source.sheet == "Data"
+    assert release.data.source.own == (("sheet", "Data"),)
     other = made(place, 'path = "t.xlsx"\nsheet = "More"\n')
     assert run_id(other) != run_id(release)
     found = check_refused(made, place, 'path = "t.csv"\nsheet = "Data"\n')

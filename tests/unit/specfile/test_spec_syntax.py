@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from dprelease.errors import ExitCode, Failure
+from dprelease.model.source_registry import SUFFIXES
 from dprelease.specfile import load
 from dprelease.specfile.complaints.reporter import MOST_SHOWN
 from dprelease.specfile.toml.syntax import MAX_BYTES, read_decimal
@@ -112,8 +113,9 @@ def test_decimals_beyond_any_range_are_only_marked():
     assert read_decimal("inf") == Decimal("Infinity")
 
 
-def test_data_named_as_the_spec_is_not_opened(tmp_path):
-    file = tmp_path / "staff.csv"
+@pytest.mark.parametrize("suffix", [*sorted(SUFFIXES.keys() - {".txt"}), ".zip", ".sqlite", ".db"])
+def test_data_named_as_the_spec_is_not_opened(tmp_path, suffix):
+    file = tmp_path / f"staff{suffix}"
     file.write_text("CANARY = CANARY\n")
     with pytest.raises(Failure) as caught:
         load(file)
