@@ -565,6 +565,7 @@ values_of: Mapping[str, tuple[float, Callable[[Draw, str], Any]]] = {
     "title": (0.15, lambda draw, statistic: draw.one(TEXTS)),
     "unit": (0.1, lambda draw, statistic: draw.one(("days", "EUR", "%"))),
     "decimals": (0.1, lambda draw, statistic: draw.one((0, 2, 12))),
+    "description": (0.1, lambda draw, statistic: draw.one(TEXTS)),
     "consistent": (0.1, lambda draw, statistic: True),
     "nonnegative": (0.1, lambda draw, statistic: True),
     "integer": (0.1, lambda draw, statistic: True),
