@@ -89,7 +89,7 @@ def draw(made: Plan, sums: dict[Any, int], entropy: Any) -> NoisyTable:
     return NoisyTable(values)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("queries", [MEANS, SHARES], ids=["means", "shares"])
 @pytest.mark.parametrize(
     "privacy", [{"rho": 0.05}, {"epsilon": 1}, {"epsilon": 8}], ids=["gaussian", "pure", "little"]

@@ -70,7 +70,6 @@ def chance_of_another(step: Step, distance: int) -> float:
     return 1 - (1 - (1 - p) ** MANY) / (MANY * p)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("mechanism", ["auto", "exponential"])
 @pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
 @pytest.mark.parametrize("name", ["mode", "best"])
