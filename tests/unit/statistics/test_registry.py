@@ -154,6 +154,7 @@ class CountTwice(Statistic):
     one_number = True
     processing = "statistics.count_twice.processing"
     explained = "statistics.count_twice.explained"
+    definition = "statistics.count_twice.definition"
 
     def explain_reading(self, level: str) -> str:
         return f"Halve a number of pairs: its interval holds with {level}%."
@@ -186,6 +187,7 @@ WORDS = {
     "counts": "pairs",
     "processing": "Each value is counted twice.",
     "explained": "A value counts twice.",
+    "definition": "Twice the number of values of {column}.",
 }
 SPEC = """
 [release]
@@ -258,6 +260,7 @@ def test_a_new_statistic_is_planned_certified_run_and_reported(toy: Path) -> Non
             "count_twice",
             "Each value is counted twice",
             "A value counts twice",
+            "Twice the number of values of v.",
             "no value makes one by itself: pairs",
             "Halve a number of pairs",
         ):
