@@ -179,6 +179,19 @@ class Mechanism(ABC):
         """
         return choice
 
+    def refine_selection(self, target: Target, keys: int, choice: Choice) -> Choice:
+        """Replace noise and threshold of a count that selects private keys, if more are shown.
+
+        Args:
+            target: The count.
+            keys: In how many keys a unit counts at most.
+            choice: What another mechanism has chosen.
+
+        Returns:
+            A choice of the same loss and events that errs no more, or ``choice`` itself.
+        """
+        return choice
+
     def state_loss(
         self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool
     ) -> Choice:

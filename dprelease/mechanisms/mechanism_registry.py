@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.cube import CUBE
+from dprelease.mechanisms.cut_laplace import CUT_LAPLACE
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
 from dprelease.mechanisms.laplace import LAPLACE
@@ -23,6 +24,7 @@ MECHANISMS: list[Mechanism] = [
     QUANTILES,
     STAIRCASE,
     CUBE,
+    CUT_LAPLACE,
 ]
 
 NO_NOISE = "mechanisms.none"
@@ -65,6 +67,22 @@ def refine_choice(target: Target, choice: Choice) -> Choice:
     """
     for mechanism in MECHANISMS:
         choice = mechanism.refine(target, choice)
+    return choice
+
+
+def refine_selection(target: Target, keys: int, choice: Choice) -> Choice:
+    """Let every mechanism refine the choice for a count that selects private keys.
+
+    Args:
+        target: The count.
+        keys: In how many keys a unit counts at most.
+        choice: The planned choice.
+
+    Returns:
+        The choice, or one of the same loss and events that shows keys of fewer units.
+    """
+    for mechanism in MECHANISMS:
+        choice = mechanism.refine_selection(target, keys, choice)
     return choice
 
 

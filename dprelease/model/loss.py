@@ -32,6 +32,7 @@ class NoiseFamily(StrEnum):
 
     NONE = "none"
     LAPLACE = "laplace"
+    CUT_LAPLACE = "cut-laplace"
     STAIRCASE = "staircase"
     GAUSSIAN = "gaussian"
     CUBE = "cube"
@@ -42,7 +43,7 @@ class NoiseFamily(StrEnum):
 class Noise(Struct, frozen=True):
     """A discrete law on the integers, independent for each released integer; or of a choice.
 
-    LAPLACE: ``parameter`` is the scale s, P(k) proportional to exp(-abs(k)/s).
+    LAPLACE: P(k) proportional to exp(-abs(k)/s), ``parameter`` s. CUT_LAPLACE: up to ``reach``.
     STAIRCASE: P(k) proportional to exp(-level * stair/s). The level of k is abs(k) + stair - first
     over stair, rounded down: 0 for abs(k) < first, and 1 more with every ``stair`` further.
     GAUSSIAN: ``parameter`` is sigma squared, P(k) proportional to exp(-k^2/(2 sigma^2)).
@@ -57,6 +58,7 @@ class Noise(Struct, frozen=True):
     stair: int = 0
     first: int = 0
     integers: int = 0
+    reach: int = 0
 
 
 class Loss(Struct, frozen=True):

@@ -279,8 +279,7 @@ def _weigh_by_length(draft: Draft) -> Fraction:
 
 def _choose_selection_by_rho(draft: Draft, rho: Fraction, stated_delta: Fraction) -> Choice:
     """Choose noise and threshold of a count that selects keys; state epsilon at a delta more."""
-    limits = draft.neighbours.contribution
-    keys = min(limits.groups, limits.rows)
+    keys = count_most_keys(draft)
     counted, failure = Contribution(keys, keys, 1), get_selection_delta(draft.query)
     mechanism = draft.mechanisms.concentrated
     noise, threshold = mechanism.select_by_rho(draft, counted, rho, failure)
@@ -291,11 +290,16 @@ def _choose_selection_by_rho(draft: Draft, rho: Fraction, stated_delta: Fraction
     return Choice(noise, loss, ((event, 1),), threshold=threshold, failure=failure)
 
 
+def count_most_keys(draft: Draft) -> int:
+    """Count in how many keys a unit has rows at most."""
+    limits = draft.neighbours.contribution
+    return min(limits.groups, limits.rows)
+
+
 def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:
     """Choose noise and threshold of a count, or a mean, that selects its table's private keys."""
     # One unit adds 1 to the count of each of its keys.
-    limits, transform = draft.neighbours.contribution, draft.released.transform
-    keys = min(limits.groups, limits.rows)
+    keys, transform = count_most_keys(draft), draft.released.transform
     counted, delta = Contribution(keys, keys, 1), get_selection_delta(draft.query)
     form = Summed(sum(map(sum, transform)), len(transform))
     mechanisms = [draft.mechanisms.pure] if form.draws > 1 else dict.fromkeys(draft.mechanisms)

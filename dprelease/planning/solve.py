@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING
-from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
+from dprelease.mechanisms.mechanism_registry import get_law, refine_choice, refine_selection
 from dprelease.model import AxisKind, Loss, Reading, Release
 from dprelease.planning.blocks import is_of_feature
 from dprelease.planning.budget_split import (
@@ -28,6 +28,7 @@ from dprelease.planning.demanded_noise import (
     choose_drafts,
     choose_own,
     choose_selections,
+    count_most_keys,
     find_weakest_choice,
     share_free_deltas,
 )
@@ -120,6 +121,23 @@ def choose_best_solution(
     ``as_version_02``: only by strategies that version 0.2 had, compared as it did.
     Raises Failure or ValueError if no attempt succeeds.
     """
+    solution = _choose_solution(release, total, jointly=jointly, as_version_02=as_version_02)
+    return solution if as_version_02 or not jointly else _cut_noise(solution)
+
+
+def _cut_noise(solution: Solution) -> Solution:
+    """Cut the noise of counts that select private keys where that shows keys of fewer units."""
+    choices = dict(solution.choices)
+    for draft in solution.drafts:
+        if draft.selects and len(draft.released.transform) == 1:
+            choice, keys = choices[draft.name], count_most_keys(draft)
+            choices[draft.name] = refine_selection(draft, keys, choice)
+    return replace(solution, choices=choices)
+
+
+def _choose_solution(
+    release: Release, total: Total, *, jointly: bool, as_version_02: bool
+) -> Solution:
     unshared = build_unshared_drafts(release)
     joined = join_column_statistics(release, unshared)
     drafts = add_up_counts(release, joined)

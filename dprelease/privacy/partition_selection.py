@@ -55,6 +55,23 @@ Where it doesn't serve, some of delta is left to the hidden keys.
 T is the number of units from which a key is kept with a chance of at least 1/2 (B = 1). Gaussian
 noise asks for fewer than Laplace noise from three groups a unit on, under replace-one from two.
 
+*Cut noise.* Let the noise be Laplace noise of scale s given that abs(Z) <= k, and let T = k + 1.
+Then a count of 0 never reaches T. So the release is what it would be if every possible key got
+noise, those nobody has included: new keys are no case of their own, and all of the above is not
+needed. Where a unit (B = 1) changes m counts by 1 each, the law of such a noisy count has a part
+that the neighbour's can't reach, of the chance
+
+    p = P(Z = k) = a^k (1 - a)/(1 + a - 2 a^(k+1)),  a = e^(-1/s),
+
+and elsewhere their ratio is at most e^(1/s). So the release is (m/s, 1 - (1 - p)^m)-DP: with the
+chance (1 - p)^m no count is out of reach, the ratio is then at most e^(m/s), and nothing else
+is possible on the other side. Exactly so, as what is out of reach is impossible there. m is G under
+add/remove; under replace-one it is 2 G, as to be out of reach below tells as much as above.
+For one key this is k = ceil(ln((e^epsilon + 2 delta - 1)/((e^epsilon + 1) delta))/epsilon), and no
+selection shows keys of more units with a larger chance (Desfontaines, Voss, Gipson and Mandayam,
+"Differentially private partition selection", arXiv 2006.03684). Against Laplace noise of the same
+scale, T is less by about s ln(1/(1 - a)), that is s ln s: much where a key has little of epsilon.
+
 *Two sums.* A mean releases two sums for each key, of k - lower and of upper - k, each with noise of
 its own. They are a count as well: one record with a value adds exactly K = upper - lower to both
 together. So keys can be selected by the sum of the two noisy sums, with no release for that alone.
@@ -82,9 +99,11 @@ largest at one of the ends, or at the first or last m without a rest.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
+from math import ceil
 
 from msgspec import Struct
 
@@ -110,6 +129,9 @@ from dprelease.privacy.sensitivity import (
 
 # Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
 SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
+
+MOST_REACH = 100_000
+"""Up to here noise is cut: certification adds up its law term by term."""
 
 # Below, the sum of chances is as good as their union, which would lose digits.
 _TINY = Fraction(1, 10**30)
@@ -180,6 +202,8 @@ def bound_tail(noise: Noise, start: int, draws: int = 1) -> Fraction:
         return _bound_laplace_pair(noise.parameter, start)
     if draws != 1:
         raise ValueError("keys are selected by one draw, or by the sum of two Laplace draws")
+    if noise.family is NoiseFamily.CUT_LAPLACE:
+        return _bound_cut_tail(noise, start)
     if noise.family is NoiseFamily.LAPLACE:
         below = 1 + bound_exp(-1 / noise.parameter)[0]
         return round_up(bound_exp(-start / noise.parameter)[1] / below, 70)
@@ -201,6 +225,15 @@ def _bound_laplace_pair(scale: Fraction, start: int) -> Fraction:
     odds = high / (1 - high) + (1 + high * high) / (1 - high * high)
     reached = bound_exp(-start / scale)[1] * (1 - low) / (1 + low) ** 2
     return min(ONE, round_up(reached * (start + odds), 70))
+
+
+def _bound_cut_tail(noise: Noise, start: int) -> Fraction:
+    """Bound (a^start - a^(k+1))/(1 + a - 2 a^(k+1)): P(Z = k) by *Cut noise*, and so on."""
+    if start > noise.reach:
+        return ZERO
+    beyond = bound_exp(-(noise.reach + 1) / noise.parameter)
+    reached = bound_exp(-start / noise.parameter)[1] - beyond[0]
+    return round_up(reached / (1 + bound_exp(-1 / noise.parameter)[0] - 2 * beyond[1]), 60)
 
 
 # --- calibration ---------------------------------------------------------------------------------
@@ -233,6 +266,41 @@ def find_laplace_threshold(
     if scale <= 0:
         raise ValueError("keys from the data need noise of a positive parameter")
     return _find_least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta, form)
+
+
+def find_cut_noise(
+    scale: Fraction, keys: int, delta: Fraction, adjacency: Adjacency
+) -> Noise | None:
+    """Find the Laplace noise of this scale that is cut the nearest; T is one above its reach.
+
+    The release is (l1/scale, delta)-DP, where l1 is the L1 change of all counts together; see
+    *Cut noise*.
+
+    Args:
+        scale: Scale of the noise on each count, positive.
+        keys: In how many keys a unit counts at most, by 1 in each (G).
+        delta: Between 0 and 1.
+        adjacency: The neighbour relation.
+
+    Returns:
+        The noise, or None if its reach would be below its scale or above ``MOST_REACH``.
+
+    Raises:
+        ValueError: delta is out of range.
+    """
+    _check(delta)
+    moved = keys if adjacency is Adjacency.ADD_REMOVE else 2 * keys
+    least, most = max(1, ceil(scale)), MOST_REACH + 1
+
+    def is_hidden(reach: int) -> bool:
+        noise = Noise(NoiseFamily.CUT_LAPLACE, scale, reach=reach)
+        limits = Contribution(moved, moved, 1)
+        return NewKeys(noise, reach + 1, limits).bound_exactly(moved) <= delta
+
+    reach = least + bisect_left(range(least, most), True, key=is_hidden)
+    if reach >= most or reach == least:
+        return None
+    return Noise(NoiseFamily.CUT_LAPLACE, scale, reach=reach)
 
 
 @lru_cache(maxsize=256)

@@ -105,7 +105,7 @@ def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):
         "within n ranks: nearest to a value up to n places (or weight n) off the quantile",
         "commonest_region permute-and-flip score 3",
         "longest exponential 3 rows",
-        "keys by_place_of_birth: where patients_by_place_of_birth is 94 or more",
+        "keys by_place_of_birth: where patients_by_place_of_birth is 86 or more",
     ):
         assert words in plain, words
 
@@ -116,7 +116,7 @@ def test_private_keys_in_json(cli, spec):
     assert (plan["unit"], plan["unit_column"]) == ("column", "patient")
     by_name = {step["name"]: step for step in plan["steps"]}
     assert by_name["patients_by_place_of_birth"]["cells"] is None
-    assert by_name["patients_by_place_of_birth"]["threshold"]["at_least"] == 94
+    assert by_name["patients_by_place_of_birth"]["threshold"]["at_least"] == 86
     assert by_name["visits"]["threshold"] is None
     assert by_name["commonest_region"]["form"] == "choice"
 

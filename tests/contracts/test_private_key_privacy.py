@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from builders import spec
+from builders import spec, with_step
 from msgspec.structs import replace
 
 from dprelease import load
 from dprelease.kernel.certification import certify
 from dprelease.model import Form, NoiseFamily, Step
 from dprelease.planning.planner import make_plan
+from dprelease.privacy.partition_selection import find_cut_noise
 
 Law = npt.NDArray[np.float64]
 Row = tuple[str, int]  # its key, and the number of what it holds; NOTHING is what a step leaves out
@@ -67,14 +68,24 @@ class Release(NamedTuple):
         return Held(units, tuple(map(sum, columns)) or none)
 
 
-def planned(what: str, adjacency: str, limits: tuple[int, int, int]) -> Release:
+def planned(
+    what: str,
+    adjacency: str,
+    limits: tuple[int, int, int],
+    epsilon: float = 1,
+    *,
+    is_cut: bool = False,
+) -> Release:
     rules: dict[str, Any] = {"unit": "row"}
     if limits != (1, 1, 1):
         names = ("max_rows_per_unit", "max_groups_per_unit", "max_rows_per_unit_per_group")
         bounds = dict(zip(names, limits, strict=True))
         rules = {"unit": "column", "unit_column": "p", "bounding": bounds}
     count = {"name": "n", "statistic": "count" if limits == (1, 1, 1) else "count_units"}
-    asked = [count | {"mechanism": "laplace"}, {"name": "o"} | STATISTICS[what]]
+    asked = [
+        count | {"mechanism": "laplace", "epsilon": epsilon},
+        {"name": "o", "epsilon": 1} | STATISTICS[what],
+    ]
     made = make_plan(
         load(
             spec(
@@ -84,10 +95,16 @@ def planned(what: str, adjacency: str, limits: tuple[int, int, int]) -> Release:
                     "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
                     "x": {"type": "integer", "lower": 0, "upper": 2, "source": "p"},
                 },
-                query=[SELECTION | {"epsilon": 1} | each for each in asked],
+                query=[SELECTION | each for each in asked],
             )
         )
     )
+    if is_cut:  # the planner may prefer other noise, whose threshold is lower
+        (at,) = (at for at, step in enumerate(made.steps) if step.threshold is not None)
+        scale, delta = made.steps[at].noise.parameter, made.steps[at].loss.delta
+        noise = find_cut_noise(scale, limits[1], delta, made.release.privacy.adjacency)
+        assert noise is not None
+        made = with_step(made, {"mechanism": "auto"}, at, noise=noise, threshold=noise.reach + 1)
     certify(made)
     steps = {step.query.name: step for step in made.steps}
     return Release(steps["n"], steps["o"], ADDED.get(what, ONE_EACH))
@@ -147,10 +164,17 @@ def law_of_key(release: Release, held: Held, blank: bool) -> Law:
     """
     threshold = release.selecting.threshold
     assert threshold is not None
-    a = math.exp(-1 / float(release.selecting.noise.parameter))
+    noise = release.selecting.noise
+    a = math.exp(-1 / float(noise.parameter))
     counts = range(threshold, threshold + 25)
-    shown = [(1 - a) / (1 + a) * a ** abs(count - held.units) for count in counts]
-    shown.append(a ** (counts[-1] + 1 - held.units) / (1 + a))
+    if noise.reach:
+        counts = range(threshold, 3 * threshold + 2)  # all that there is, of ``tables``
+        weights = {z: a ** abs(z) for z in range(-noise.reach, noise.reach + 1)}
+        whole = sum(weights.values())
+        shown = [weights.get(count - held.units, 0.0) / whole for count in counts]
+    else:
+        shown = [(1 - a) / (1 + a) * a ** abs(count - held.units) for count in counts]
+        shown.append(a ** (counts[-1] + 1 - held.units) / (1 + a))
     if not held.units:
         shown = [0.0] * len(shown)
     choice = chosen(release.other, held.counts)
@@ -179,7 +203,7 @@ def units(limits: tuple[int, int, int]) -> list[Unit]:
     return found
 
 
-def tables(threshold: int) -> Iterator[dict[str, tuple[int, int, int]]]:
+def tables(threshold: int, *, far: bool) -> Iterator[dict[str, tuple[int, int, int]]]:
     """Rows of others: how many of each kind, in two keys; ``c`` is new to whoever brings it."""
     kinds = [
         (0, 0, 0),
@@ -187,6 +211,8 @@ def tables(threshold: int) -> Iterator[dict[str, tuple[int, int, int]]]:
         (threshold - 1, 0, 0),
         (threshold // 2, threshold // 2, 3),
     ]
+    if far:  # so that the least that cut noise makes of it is shown
+        kinds.append((2 * threshold, 0, 0))
     for a, b in product(kinds, repeat=2):
         yield {"a": a, "b": b, "c": (0, 0, 0)}
 
@@ -220,7 +246,7 @@ def worst(release: Release, adjacency: str, limits: tuple[int, int, int], epsilo
 
     largest = 0.0
     everybody = units(limits)
-    for others in tables(release.selecting.threshold):
+    for others in tables(release.selecting.threshold, far=release.selecting.noise.reach > 0):
         states = [with_unit(release, others, unit) for unit in everybody]
         pairs = product(states[:1], states)
         for left, right in pairs if adjacency == "add-remove" else product(states, repeat=2):
@@ -245,6 +271,32 @@ def test_keys_with_names_and_values_tell_no_more_than_is_claimed(
     found = worst(release, adjacency, LIMITS[limits], epsilon)
     assert found <= float(claimed) * (1 + 1e-9)
     assert found > 0.5 * float(claimed)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "limits"),
+    [
+        ("add-remove", "row"),
+        ("add-remove", "two keys"),
+        ("add-remove", "two rows"),
+        ("replace-one", "row"),
+        pytest.param("replace-one", "two rows", marks=pytest.mark.thorough),
+    ],
+)
+def test_so_it_is_of_cut_noise(adjacency: str, limits: str) -> None:
+    """And neither with a threshold that a count of 0 can reach, nor where it is cut nearer."""
+    what, size = "permute and flip", LIMITS[limits]
+    release = planned(what, adjacency, size, epsilon=0.5, is_cut=True)
+    counted = release.selecting
+    claimed, epsilon = 0.001, float(counted.loss.epsilon + release.other.loss.epsilon)
+    found = worst(release, adjacency, size, epsilon)
+    assert 0.5 * claimed < found <= claimed * (1 + 1e-9)
+    least = replace(counted.noise, reach=counted.noise.reach - 1)
+    for wrong in (
+        replace(counted, threshold=counted.noise.reach),
+        replace(counted, noise=least, threshold=counted.noise.reach),
+    ):
+        assert worst(release._replace(selecting=wrong), adjacency, size, epsilon) > claimed
 
 
 def steeper(step: Step, factor: int) -> Step:

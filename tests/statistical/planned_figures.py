@@ -125,6 +125,10 @@ def get_law(noise: Noise, left_out: float = 1e-13) -> tuple[npt.NDArray[np.int64
         reach = math.ceil(parameter * math.log(2 / left_out)) + 1
         weight = np.exp(-np.arange(-reach, reach + 1.0).__abs__() / parameter)
         return np.arange(-reach, reach + 1), weight * math.tanh(0.5 / parameter)
+    if noise.family is NoiseFamily.CUT_LAPLACE:
+        values = np.arange(-noise.reach, noise.reach + 1)
+        weight = np.exp(-np.abs(values) / parameter)
+        return values, weight / weight.sum()
     reach = math.ceil(math.sqrt(2 * parameter * math.log(2 / left_out))) + 1
     weight = np.exp(-(np.arange(-reach, reach + 1.0) ** 2) / (2 * parameter))
     return np.arange(-reach, reach + 1), weight / weight.sum()

@@ -41,7 +41,7 @@ CONCERNED: Mapping[Matter, Callable[[Plan], bool]] = {
     Matter.STRATEGIES: lambda plan: any(step.query.implied or step.axes for step in plan.steps),
     Matter.TOGETHER: lambda plan: any(s.noise.family is NoiseFamily.CUBE for s in plan.steps),
     Matter.PRIVATE_KEYS: lambda plan: any(
-        step.query.private or step.threshold is not None for step in plan.steps
+        step.query.private or step.threshold is not None or step.noise.reach for step in plan.steps
     ),
     Matter.FIGURES: lambda plan: bool(plan.steps),
 }

@@ -26,10 +26,8 @@ from dprelease.model import (
 EXACT = 2**53 - 1
 """Grid integers up to here are exact in a double, in which the engines clamp."""
 
-ADDITIVE = {
-    NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN,
-    NoiseFamily.CUBE,
-}  # fmt: skip
+ADDITIVE = {NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN}
+ADDITIVE |= {NoiseFamily.CUBE, NoiseFamily.CUT_LAPLACE}
 SELECTING = {NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP}
 SCORES = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.UNITS}
 OF_A_QUANTITY = {MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES}

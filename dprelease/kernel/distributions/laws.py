@@ -46,15 +46,20 @@ def compute_noise_variance(noise: Noise) -> float:
     if noise.family is NoiseFamily.LAPLACE:
         half = 1 / (2 * noise.parameter)
         return 0.0 if half > 350 else 0.5 / sinh(half) ** 2
-    if noise.family is NoiseFamily.STAIRCASE:
-        return _compute_stairs_variance(noise)
-    if noise.family is NoiseFamily.CUBE:
-        return _compute_cube_variance(noise)
+    if noise.family in _VARIANCES:
+        return _VARIANCES[noise.family](noise)
     sigma2 = float(noise.parameter)
     if sigma2 > 3:
         return sigma2
     weights = [(k * k, exp(-k * k / (2 * sigma2))) for k in range(1, 40)] if sigma2 > 1e-3 else []
     return 2 * fsum(k * w for k, w in weights) / (1 + 2 * fsum(w for _, w in weights))
+
+
+def _compute_cut_variance(noise: Noise) -> float:
+    rate = float(1 / noise.parameter)
+    weights = [exp(-place * rate) for place in range(1, noise.reach + 1)]
+    squares = (place * place * weight for place, weight in enumerate(weights, start=1))
+    return 2 * fsum(squares) / (1 + 2 * fsum(weights))
 
 
 def _compute_cube_variance(noise: Noise) -> float:
@@ -93,6 +98,13 @@ def _compute_stairs_variance(noise: Noise) -> float:
     return 2 * length**2 * squares / (2 * near - last + 2 * weight)
 
 
+_VARIANCES = {
+    NoiseFamily.CUT_LAPLACE: _compute_cut_variance,
+    NoiseFamily.STAIRCASE: _compute_stairs_variance,
+    NoiseFamily.CUBE: _compute_cube_variance,
+}
+
+
 @lru_cache(maxsize=256)
 def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
     """Find the smallest h >= 0 with P(|X| > h) <= alpha, in grid steps.
@@ -114,7 +126,7 @@ def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
 def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
     """Find an h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
 
-    None is known of several draws of a staircase: ValueError.
+    None is known of several draws of a staircase, or of noise that is cut: ValueError.
 
     The smallest one for a single draw and for two or three Laplace draws; a Chernoff bound for
     more Laplace draws; for Gaussian ones the better of two bounds, see ``_bound_gaussian_sum``.
@@ -123,8 +135,8 @@ def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
         raise ValueError("a sum needs at least one draw")
     if count == 1 or _is_trivial(noise, alpha):
         return find_halfwidth(noise, alpha)
-    if noise.family is NoiseFamily.STAIRCASE:
-        raise ValueError("sums of draws of a staircase are not bounded")
+    if noise.family in {NoiseFamily.STAIRCASE, NoiseFamily.CUT_LAPLACE}:
+        raise ValueError("sums of draws of a staircase, or of cut noise, are not bounded")
     if noise.family is NoiseFamily.GAUSSIAN:
         return _bound_gaussian_sum(noise.parameter, count, alpha)
     if count > 3:
@@ -203,7 +215,7 @@ def _find_least(holds: Callable[[int], bool], guess: int) -> int:
 
 def _guess(noise: Noise, alpha: Fraction) -> int:
     """Guess where to start looking; any number is valid, a close one is quick."""
-    if noise.family in {NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE}:
+    if noise.family is not NoiseFamily.GAUSSIAN:
         ratio = exp(-1 / noise.parameter) if noise.parameter * 700 > 1 else 0.0
         logs = log(2) - _log(alpha) - log1p(ratio)
         return int(noise.parameter * Fraction(logs))

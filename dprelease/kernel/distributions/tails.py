@@ -241,11 +241,16 @@ SUMMED = 2500
 
 
 def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
-    """P(|X| > halfwidth) for halfwidth >= 0. Laplace: 2 a^(h+1)/(1+a) with a = exp(-1/s)."""
+    """P(|X| > halfwidth) for halfwidth >= 0. Laplace: 2 a^(h+1)/(1+a) with a = exp(-1/s).
+
+    Cut at k: 2 (a^(h+1) - a^(k+1))/(1 + a - 2 a^(k+1)), and 0 from h = k on.
+    """
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
     if noise.family is NoiseFamily.NONE:
         return Interval(0, 0)
+    if noise.family is NoiseFamily.CUT_LAPLACE:
+        return _enclose_cut_outside(noise, halfwidth, bits)
     if noise.family is NoiseFamily.LAPLACE:
         one = 1 << bits
         ratio = enclose_exp_negative(1 / noise.parameter, bits)
@@ -258,6 +263,20 @@ def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
         return _compare_normal(noise.parameter, halfwidth, bits)
     tails = _sum_outside(noise.parameter, bits)
     return tails[halfwidth] if halfwidth < len(tails) else Interval(0, tails[-1].high)
+
+
+def _enclose_cut_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
+    if halfwidth >= noise.reach:
+        return Interval(0, 0)
+    # Their difference loses as many digits as the scale has.
+    work = bits + _GUARD + int(noise.parameter).bit_length()
+    one, spare = 1 << work, work - bits
+    ratio = enclose_exp_negative(1 / noise.parameter, work)
+    power = enclose_exp_negative((halfwidth + 1) / noise.parameter, work)
+    last = enclose_exp_negative((noise.reach + 1) / noise.parameter, work)
+    beyond = Interval(2 * (power.low - last.high), 2 * (power.high - last.low))
+    whole = Interval(one + ratio.low - 2 * last.high, one + ratio.high - 2 * last.low)
+    return divide(beyond, whole, work).shift(spare)
 
 
 def _enclose_stairs_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
+from dprelease.model.loss import NoiseFamily
 from dprelease.model.source_registry import SOURCES
 from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, extend_schema
 from dprelease.reports.model.strategy_model import Agreement, LinearFigure, StrategyFacts
@@ -319,9 +320,7 @@ class Query(Fact, frozen=True, kw_only=True):
     candidates: int | None
     form: Annotated[str, extend_schema(enum=["numbers", "choice", "quantiles"])]
     shares: Shares | None
-    mechanism: Annotated[
-        str, extend_schema(enum=["none", "laplace", "gaussian", "exponential", "permute-and-flip"])
-    ]
+    mechanism: Annotated[str, extend_schema(enum=list(map(str, NoiseFamily)))]
     epsilon: Number
     epsilon_exact: str
     delta: Number

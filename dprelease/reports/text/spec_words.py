@@ -15,6 +15,7 @@ from dprelease.statistics.statistic_registry import STATISTICS
 
 MECHANISM_WORDS: Mapping[str, str] = {
     "cube": "spec_words.mechanism.cube",
+    "cut-laplace": "spec_words.mechanism.cut_laplace",
     "exponential": "spec_words.mechanism.exponential",
     "gaussian": "spec_words.mechanism.gaussian",
     "laplace": "spec_words.mechanism.laplace",

@@ -30,6 +30,8 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
         from dprelease.kernel.chapters.many_draws.vectorized import draw_stairs
 
         return draw_stairs(noise, size, entropy)
+    if size >= 0 and noise.family is NoiseFamily.CUT_LAPLACE:
+        return _draw_cut(noise, size, entropy)
     if size > _FEW and noise.family is not NoiseFamily.NONE:
         from dprelease.kernel.chapters.many_draws.vectorized import draw_lanes
 
@@ -37,11 +39,26 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
     return draw_each(noise, size, entropy)
 
 
+def _draw_cut(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
+    """Draw Laplace noise, and again whatever is out of reach: given that it isn't, this law."""
+    import numpy as np
+
+    if noise.reach == 0 or noise.reach < noise.parameter:
+        raise ValueError("noise is cut no nearer than at 1, and at its scale")
+    drawn: npt.NDArray[Any] = np.empty(0, dtype=np.int64)
+    while drawn.size < size:
+        more = sample(Noise(NoiseFamily.LAPLACE, noise.parameter), size - drawn.size, entropy)
+        drawn = np.concatenate([drawn, more[abs(more) <= noise.reach].astype(np.int64)])
+    return drawn
+
+
 def prepare_sample(noise: Noise, size: int) -> None:
     """Import and tabulate what ``sample`` will need for these draws; draws nothing."""
     import numpy as np  # noqa: F401
 
-    if noise.family is NoiseFamily.STAIRCASE:
+    if noise.family is NoiseFamily.CUT_LAPLACE:
+        prepare_sample(Noise(NoiseFamily.LAPLACE, noise.parameter), size)
+    elif noise.family is NoiseFamily.STAIRCASE:
         from dprelease.kernel.chapters.many_draws.vectorized import build_stair_table
 
         build_stair_table(noise)

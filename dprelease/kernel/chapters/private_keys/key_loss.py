@@ -66,10 +66,16 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
         return False
     if selection.draws != 1 or selection.width != 1:
         is_known = selection.draws == 2 and noise.family is NoiseFamily.LAPLACE and row_limit == 1
-        if not is_known or selection.width < 1:
-            return False
-        return _is_pair_confirmed(selection, groups, epsilon, delta)
+        is_known = is_known and selection.width >= 1
+        return is_known and _is_pair_confirmed(selection, groups, epsilon, delta)
     is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
+    if noise.family is NoiseFamily.CUT_LAPLACE:
+        # Imported here for start-up: few plans have it.
+        from dprelease.kernel.chapters.private_keys.cut_noise import is_cut_confirmed
+
+        moved = 2 * groups if is_replaced else groups
+        is_above = row_limit == 1 and selection.threshold > noise.reach
+        return is_above and is_cut_confirmed(noise, moved, epsilon, delta)
     # least_hidden[m]: at most m new keys all stay hidden with at least this chance.
     hidden = [
         _bound_hidden(noise, selection.threshold, rows, new, row_limit)
@@ -102,6 +108,8 @@ def is_approximately_confirmed(selection: Selection, rho: Fraction, failure: Fra
     groups = min(selection.groups, selection.rows)
     rows = min(selection.rows, groups * row_limit)
     if noise.parameter <= 0 or (selection.width, selection.draws) != (1, 1):
+        return False
+    if noise.family is NoiseFamily.CUT_LAPLACE:
         return False
     if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < failure < 1:
         return False
@@ -297,6 +305,9 @@ def find_key_breaches(plan: Plan) -> Iterator[Breach]:
     """
     units_are_values = plan.release.privacy.bounding is not None
     numbers = {step.query.name: number for number, step in enumerate(plan.steps, start=1)}
+    for number, step in enumerate(plan.steps, start=1):
+        if step.noise.reach or step.noise.family is NoiseFamily.CUT_LAPLACE:
+            yield from find_breaches(CUT, step, name_step(step, number))
     chosen = [step for step in plan.steps if step.query.private or step.threshold is not None]
     for table in dict.fromkeys(step.query.table for step in chosen):
         steps = [step for step in plan.steps if step.query.table == table]
@@ -309,6 +320,23 @@ def find_key_breaches(plan: Plan) -> Iterator[Breach]:
             yield from find_breaches(SELECTION, selection, name)
 
 
+CUT: Rules[Step] = (
+    Rule(
+        "only noise that is cut has a reach",
+        lambda step: step.noise.family is NoiseFamily.CUT_LAPLACE,
+    ),
+    Rule(
+        "noise is cut at a whole number, not below its scale, and of at most 100,000",
+        lambda step: (
+            type(step.noise.reach) is int and step.noise.parameter <= step.noise.reach <= 100_000
+        ),
+    ),
+    # So a count of 0 never shows a key, and the threshold tells the law.
+    Rule(
+        "keys are shown above what cut noise reaches, and it is for no other step",
+        lambda step: step.threshold == step.noise.reach + 1,
+    ),
+)
 KEYS: Rules[_Keys] = (
     Rule(
         "all queries of a table with private keys have the same groups",

@@ -78,6 +78,14 @@ def test_a_plan_is_refused_without_the_chapter_on_what_it_has(matter: Matter) ->
         certify(made, replace(certification.CHAPTERS, rules=others))
 
 
+def test_cut_noise_is_for_the_chapter_on_private_keys() -> None:
+    made = plan_queries({"statistic": "count", "mechanism": "laplace"})
+    cut = Noise(NoiseFamily.CUT_LAPLACE, Fraction(1), reach=30)
+    changed = replace(made, steps=(replace(made.steps[0], noise=cut),))
+    with pytest.raises(Failure, match="has a chapter on private keys"):
+        certify(changed, FIGURES)
+
+
 def test_counts_and_sums_need_no_chapter_but_that_on_figures() -> None:
     apart = {"mechanism": "laplace"}
     made = plan_queries(

@@ -106,7 +106,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
     ],
     "quantiles": [{"name": "q", "statistic": "quantile", "column": "x", "q": [0.25, 0.5, 0.75]}],
     "keys": [
-        {"name": "q", "statistic": "count", "by": ["s"]},
+        {"name": "q", "statistic": "count", "by": ["s"], "mechanism": "laplace"},
         {"name": "m", "statistic": "mean", "column": "x", "by": ["s"]},
     ],
     "mean of keys": [{"name": "m", "statistic": "mean", "column": "x", "by": ["s"]}],
@@ -678,6 +678,20 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "only a staircase has stairs": (
         'step 1, "q"',
         lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, 1, 1)),
+    ),
+    "only noise that is cut has a reach": (
+        'step 1, "q"',
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, reach=1)),
+    ),
+    "noise is cut at a whole number, not below its scale, and of at most 100,000": (
+        'step 1, "q"',
+        lambda: with_step(
+            plan("count"), noise=Noise(NoiseFamily.CUT_LAPLACE, Fraction(9), reach=8), threshold=9
+        ),
+    ),
+    "keys are shown above what cut noise reaches, and it is for no other step": (
+        'step 1, "q"',
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.CUT_LAPLACE, ONE, reach=30)),
     ),
     "stairs are whole, with a first part, and no shorter than 1/32 of the scale": (
         'step 1, "q"',
