@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dprelease.language import say
+from dprelease.language import say, word
 from dprelease.model.queries import name_column
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.model.report_model import Query
 from dprelease.reports.sections.document import Bullets, Definitions, Details, Part
 
@@ -26,11 +27,13 @@ def build_definitions(queries: Sequence[Query]) -> Details | None:
 
 
 def _iter_parts(queries: Sequence[Query]) -> Iterator[Part]:
-    texts = {
-        name_column(query.name): " ".join(filter(None, (query.description, *query.definition)))
-        for query in queries
-    }
-    yield Definitions(tuple(texts.items()))
+    names: dict[str, list[str]] = {}
+    for query in queries:
+        text = " ".join(filter(None, (query.description, *query.definition)))
+        names.setdefault(text, []).append(name_column(query.name))
+    yield Definitions(
+        tuple((word(join_names([*dict.fromkeys(own)])), text) for text, own in names.items())
+    )
     # The tables themselves list their groups.
     outside = tuple(dict.fromkeys(sentence for query in queries for sentence in query.outside))
     if outside:
