@@ -37,6 +37,7 @@ from dprelease.reports.text.shown_numbers import (
     number_or_none,
     to_json_number,
     write_exact,
+    write_loss,
 )
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.shared.statistic import weight_step
@@ -239,6 +240,34 @@ def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterato
         yield say("queries.added_up", column=join_names([groups[i].column for i in read.merged]))
     if read.screened:
         yield say("queries.nulls_counted")
+
+
+def explain_shared_noise(plan: Plan, queries: Sequence[Query]) -> tuple[Query, ...]:
+    """Explain, of what is read from one release, which epsilons pay for it and how it errs.
+
+    Args:
+        plan: The plan.
+        queries: Its queries; a saved plan has them without these sentences.
+
+    Returns:
+        The queries with these sentences, where there are any.
+    """
+    own = {query.name: query.epsilon or Fraction(0) for query in plan.release.queries}
+    explained = []
+    for read, query in zip(plan.reads, queries, strict=True):
+        words = []
+        if query.shares is not None:
+            step = plan.step(read)
+            others = [other.name for other in plan.list_readers(step) if other != read.query]
+            stated = {name: own[name] for name in (read.query.name, *others)}
+            if all(stated.values()) and sum(stated.values()) == step.loss.epsilon:
+                parts = join_names([f"{name} {write_loss(part)}" for name, part in stated.items()])
+                words.append(say("queries.spent_together", parts=parts))
+            numbers = sum(map(bool, read.factors))
+            if numbers > 1:
+                words.append(say("queries.several_numbers", number=numbers))
+        explained.append(replace(query, explained=(*query.explained, *words)))
+    return tuple(explained)
 
 
 def _name_form(step: Step) -> str:

@@ -79,8 +79,8 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     yield from _explain_finishing(facts)
     if together:
         yield say("reading.planned_together", names=join_columns(together))
-    if alone:
-        names = [query.name for query in added if not query.together]
+    # Without a law of the noise, `combine` adds up no cells.
+    if names := [query.name for query in added if not query.together and query.linear]:
         yield say("reading.combine_cells", names=join_columns(names))
     yield from _explain_additivity(facts)
     plural = say("words.people") if facts.meaning.of == "person" else say("words.rows")

@@ -100,3 +100,16 @@ def test_it_says_which_records_are_in_totals_only(planned, published):
     raw = spec(total, by)
     raw["columns"]["region"] |= {"other": "elsewhere", "nulls": "elsewhere"}
     assert "in no row" not in list_words(published(make_plan(load(raw))))
+
+
+def test_what_one_release_is_spent_for_is_told_with_each_epsilon(planned, published):
+    total = {"name": "total", "statistic": "sum", "column": "days", "epsilon": Decimal("0.25")}
+    visits = {"name": "visits", "statistic": "count", "epsilon": Decimal("0.125")}
+    made = published(planned(total, visits))
+    steps = {query["name"]: query for query in made.report["queries"]}
+    told = " ".join(steps["visits"]["explained"])
+    assert steps["visits"]["shares"] is not None
+    assert "are spent together, once: visits 0.125 and total 0.25." in told
+    # It has the noise of several numbers, so that `combine` knows no law of it.
+    assert "made of 3 noisy numbers of that release" in told
+    assert "To combine cells of total, add the values." in list_words(made)
