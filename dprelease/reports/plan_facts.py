@@ -38,6 +38,7 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
     release = plan.release
     privacy = release.privacy
     sentences = record_words(plan).unprotected
+    queries = describe_queries(plan)
     return {
         "schema": "dprelease/plan/1",
         "release": release.about.name,
@@ -59,8 +60,8 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
             "rho": None if privacy.rho is None else write_exact(privacy.rho),
         },
         "total": to_json(describe_composition(plan)),
-        "steps": to_json(describe_queries(plan)),
-        DEFINITIONS: [_describe_definition(query) for query in define_queries(plan)],
+        "steps": to_json(queries),
+        DEFINITIONS: [_describe_definition(query) for query in define_queries(plan, queries)],
         **({"strategies": to_json(describe_strategies(plan))} if plan.strategies else {}),
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),

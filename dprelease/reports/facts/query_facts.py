@@ -93,14 +93,15 @@ def describe_queries(plan: Plan) -> tuple[Query, ...]:
     return tuple(facts)
 
 
-def define_queries(plan: Plan) -> tuple[Query, ...]:
-    """Describe every query of a plan as ``describe_queries`` does, and define its figures.
+def define_queries(plan: Plan, queries: Sequence[Query]) -> tuple[Query, ...]:
+    """Define the figures of the queries of a plan.
 
     Args:
         plan: The plan.
+        queries: What ``describe_queries`` says of it.
 
     Returns:
-        The facts of each query, in the order of the plan's reads.
+        The facts of each query, with its definition.
     """
     release = plan.release
     return tuple(
@@ -111,7 +112,7 @@ def define_queries(plan: Plan) -> tuple[Query, ...]:
             groups=define_groups(release, read.query),
             outside=define_outside(release, read.query),
         )
-        for facts, read in zip(describe_queries(plan), plan.reads, strict=True)
+        for facts, read in zip(queries, plan.reads, strict=True)
     )
 
 

@@ -35,6 +35,7 @@ from dprelease.reports.facts.query_facts import (
     define_queries,
     describe_composition,
     describe_linear_figures,
+    describe_queries,
     explain_shared_noise,
 )
 from dprelease.reports.facts.strategy_facts import describe_strategies
@@ -168,7 +169,7 @@ def collect_plan_facts(
         deployment=_describe_deployment(release, plan),
         guarantee=" ".join(filter(None, (_word_guarantee(plan), local.guarantee))),
         bounding=(*(word_bounding(plan) if plan.reads else ()), *local.bounding),
-        queries=explain_shared_noise(plan, define_queries(plan)),
+        queries=explain_shared_noise(plan, define_queries(plan, describe_queries(plan))),
         strategies=describe_strategies(plan),
         agreements=describe_agreements(plan),
         perturb=record_tables(plan, records),
