@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.language import say, use_language, word
+from dprelease.language import ENGLISH, say, use_language, word
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import CAPS, Total
 from dprelease.ledger.reservation import Reservation
@@ -300,6 +300,13 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
             records=sealed.records,
         )
         facts = build(plan, outcome)
+        if release.report_language != ENGLISH:
+            # Imported here for start-up: most reports are in English.
+            from dprelease.reports.renderers.opendp_registry import build_entry
+
+            with use_language(ENGLISH):
+                entry = build_entry(build(plan, outcome))
+            facts = replace(facts, registry=entry)
         in_files = {
             table.file: round_as_in_file(table.table, table.format) for table in table_files
         }

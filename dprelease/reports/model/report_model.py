@@ -7,7 +7,7 @@ without a default is always there; one with a default is left out where it has i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from dprelease.model.loss import NoiseFamily
 from dprelease.model.source_registry import SOURCES
@@ -789,6 +789,13 @@ class ReportFacts(PlanFacts, frozen=True, kw_only=True):
     privacy_facts: Annotated[
         PrivacyFacts | None,
         extend_schema("What the label of privacy facts says; its form stays."),
+    ] = None
+    registry: Annotated[
+        dict[str, Any] | None,
+        extend_schema(
+            "The entry for OpenDP's registry, which is in English, where the report is in another "
+            "language."
+        ),
     ] = None
 
 

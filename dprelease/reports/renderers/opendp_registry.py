@@ -35,8 +35,9 @@ MODELS = {
 
 
 def render(_document: object, facts: ReportFacts) -> str:
-    """Write the entry."""
-    return "".join(f"{line}\n" for line in _iter_lines(build_entry(facts), 0))
+    """Write the entry, in English whatever the language of the report."""
+    entry = build_entry(facts) if facts.registry is None else facts.registry
+    return "".join(f"{line}\n" for line in _iter_lines(entry, 0))
 
 
 def build_entry(report: ReportFacts) -> dict[str, Any]:

@@ -166,6 +166,16 @@ def test_percentages_and_counts_are_those_of_german(tmp_path, entropy):
     assert re.findall(r"[0-9]\.[0-9]{1,2} %|\(basic\)| or verschiedene", text) == []
 
 
+def test_the_registry_s_entry_is_in_english(tmp_path, entropy):
+    entries = {}
+    for spoken in ("en", "de", "fr"):
+        result = release_in("clinic_gaussian", spoken, tmp_path / spoken, entropy)
+        assert ("registry" in result.report) == (spoken != "en")
+        text = dprelease.report(tmp_path / spoken / "out", format="registry").text
+        entries[spoken] = re.sub("publication_date: .*", "", text)
+    assert entries["de"] == entries["fr"] == entries["en"]
+
+
 def test_marks_in_pictures_stand_apart_in_french(tmp_path, entropy):
     release_in("clinic_visits", "fr", tmp_path, entropy)
     page = unescape((tmp_path / "out" / "report.html").read_text())
