@@ -145,7 +145,7 @@ def test_report_json_fits_its_schema(made):
     assert list(checked.iter_errors(made.report)) == []
     assert set(schema["required"]) == set(made.report) - {"privacy_facts"}
     assert set(schema["properties"]) - set(made.report) == {
-        "agreements", "changes", "language", "lists", "perturb", "review", "strategies",
+        "agreements", "changes", "language", "lists", "perturb", "registry", "review", "strategies",
     }  # fmt: skip
     assert list(checked.iter_errors({**made.report, "queries": [{}]}))
 
