@@ -165,10 +165,13 @@ def _write_table_title(table: OutputTable) -> str:
     columns = [table.columns[place] for place in beside]
     keys = [get_column_title(column) for column in columns if column.kind == "key"]
     main = {column.query: column for column in reversed(columns) if column.query is not None}
-    figures = join_few_names([get_column_title(column) for column in reversed(main.values())])
+    figures = word(join_few_names([get_column_title(column) for column in reversed(main.values())]))
     if not keys:
         return say("figures.of_all", figures=figures)
-    return say("figures.by_keys", figures=figures, keys=word(join_names(keys)))
+    title = say("figures.by_keys", figures=figures, keys=word(join_names(keys)))
+    # A figure may be called "Visits by age" already.
+    by_keys = title.removeprefix(figures).casefold()
+    return figures if figures.casefold().endswith(by_keys) else title
 
 
 def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:

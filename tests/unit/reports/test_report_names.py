@@ -121,6 +121,16 @@ def test_bins_of_numbers_have_their_edges_in_columns_of_their_own(named):
     assert lines[-1].startswith('rest,,,"[0.5, 12.25]",0.50,12.25,12,')
 
 
+@pytest.mark.parametrize(
+    ("title", "heading"), [("Visits", "Visits by Age"), ("Visits by age", "Visits by age")]
+)
+def test_a_heading_names_no_group_twice(named, title, heading):
+    page = named({"statistic": "count", "by": ["age"], "title": title}).files["report.md"].decode()
+    headings = [line.strip("# ") for line in page.splitlines() if line.startswith("#")]
+    assert any(line.startswith(heading) for line in headings), headings
+    assert "by age by" not in page.lower()
+
+
 def test_edges_give_way_to_a_query_of_their_name(named):
     counts = {"statistic": "count", "by": ["age"]}
     lines = named(counts | {"name": "Age_To"}).files["by_age.csv"].decode().splitlines()
