@@ -120,28 +120,30 @@ def init(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
+    skip_rows: int = 0,
 ) -> str:
     """Begin a spec for a data file, with comments that say what to fill in.
 
-    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
-    Arrow file: no value, so bounds, keys and budget are yours to write.
+    Reads the header of a CSV file, or the schema of a Parquet or Arrow file: no value, so bounds,
+    keys and budget are yours to write.
 
     Args:
         data: Path of the file.
         delimiter: Of a CSV file; by default a comma, or a tab for ``.tsv``.
         encoding: Of a CSV file: "utf-8", "latin-1" or "cp1252".
         header: False if the first line of a CSV file is a record; then the file is not opened.
+        skip_rows: The number of lines before the header of a CSV file.
 
     Returns:
         The text of the spec.
 
     Raises:
         Failure: Exit code 2, if names can't be read from the file.
-        ValueError: ``delimiter`` is not one.
+        ValueError: ``delimiter`` is not one, or ``skip_rows`` is below 0.
     """
     from dprelease.scaffold.new_spec import init as made
 
-    return made(data, delimiter=delimiter, encoding=encoding, header=header)
+    return made(data, delimiter=delimiter, encoding=encoding, header=header, skip_rows=skip_rows)
 
 
 def load(

@@ -31,16 +31,30 @@ Example:
     default="utf-8",
     help="For a CSV file: utf-8 if left out.",
 )
+@click.option(
+    "--skip-rows",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="N",
+    help="For a CSV file: the number of lines before the header.",
+)
 @click.option("--no-header", is_flag=True, help="The first line is a record; DATA is not opened.")
 @QUIET
 def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    data: str, out: str | None, delimiter: str | None, encoding: str, no_header: bool, quiet: bool
+    data: str,
+    out: str | None,
+    delimiter: str | None,
+    encoding: str,
+    skip_rows: int,
+    no_header: bool,
+    quiet: bool,
 ) -> int:
     """Begin a spec, with comments that say what to fill in.
 
-    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
-    Arrow file: no value, so bounds, keys and budget are yours to write.
+    Reads the header of a CSV file, or the schema of a Parquet or Arrow file: no value, so bounds,
+    keys and budget are yours to write.
     """
+    from dprelease.scaffold.file_columns import Csv
     from dprelease.scaffold.new_spec import begin_spec, is_delimiter
     from dprelease.scaffold.template import MARK, write_spec
 
@@ -48,14 +62,8 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     delimiter = "\t" if delimiter in {"\\t", "tab"} else delimiter
     if delimiter is not None and not is_delimiter(delimiter):
         raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
-    new_spec = begin_spec(
-        data,
-        folder,
-        "SPEC" if out is None else out,
-        delimiter=delimiter,
-        encoding=encoding,
-        header=not no_header,
-    )
+    form = Csv(delimiter or "", encoding, skip_rows)
+    new_spec = begin_spec(data, folder, "SPEC" if out is None else out, form, header=not no_header)
     text, columns = write_spec(new_spec), new_spec.columns
     if out is None:
         answer(text.removesuffix("\n"))

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE | re.DOTALL)
+
+
+def read_separator(line: bytes) -> str | None:
+    """Read the delimiter of a line ``sep=;``, as spreadsheets write it; None for other lines."""
+    match = _SEPARATOR_LINE.fullmatch(line.decode("latin-1"))
+    return match and match[1]
+
 
 def split_line(line: str, delimiter: str, quote: str, *, strict: bool = False) -> list[str] | None:
     """Split a record of a CSV file into its fields.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.csv_line import split_line
+from dprelease.files.csv_line import read_separator, split_line
 from dprelease.files.packed import decompress, detect_packing
 from dprelease.files.system import open_plain_file
 from dprelease.model.date_formats import UTC_NAMES
@@ -39,21 +39,22 @@ class Named(NamedTuple):
 
 
 class Csv(NamedTuple):
-    """How the header is written; declared, never guessed."""
+    """How the header is written; declared, never guessed. ``skip_rows`` lines stand before it."""
 
     delimiter: str = ","
     encoding: str = "utf-8"
+    skip_rows: int = 0
 
 
-def read_csv_columns(file: str, form: Csv) -> list[Named]:
-    """Read the names of columns from the first line of a CSV file.
+def read_csv_columns(file: str, form: Csv) -> tuple[list[Named], Csv]:
+    """Read the names of columns from the header of a CSV file.
 
     Args:
         file: Path, also of a packed file.
-        form: Delimiter and encoding.
+        form: Delimiter, encoding and the number of lines before the header.
 
     Returns:
-        The columns, without types.
+        The columns, without types; and the form, with the delimiter that a line ``sep=`` names.
 
     Raises:
         Failure: Exit code 2, if the line can't be read or is no header; shows nothing of it.
@@ -63,9 +64,9 @@ def read_csv_columns(file: str, form: Csv) -> list[Named]:
         try:
             if how := detect_packing(file):
                 with decompress(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
-                    line = read_first_line(lambda: stream.read(1))
+                    separator, line = read_header(lambda: stream.read(1), form.skip_rows)
             else:
-                line = read_first_line(lambda: os.read(descriptor, 1))
+                separator, line = read_header(lambda: os.read(descriptor, 1), form.skip_rows)
         finally:
             os.close(descriptor)
     except OSError as problem:
@@ -74,21 +75,42 @@ def read_csv_columns(file: str, form: Csv) -> list[Named]:
         ) from None
     if line is None:
         raise build_unreadable_failure(file, f"its first line is longer than {_LONGEST} bytes")
-    return [Named(name) for name in _read_names(file, line, form)]
+    form = form._replace(delimiter=separator or form.delimiter)
+    return _read_names(file, line, form), form
 
 
-def read_first_line(read: Callable[[], bytes]) -> bytes | None:
-    """Read the first line byte by byte; None if it is longer than any header.
+def read_header(read: Callable[[], bytes], skipped: int) -> tuple[str | None, bytes | None]:
+    """Read the lines up to the header byte by byte.
 
-    It ends with the first line feed or carriage return, also between quotes: no run reads a header
-    of two lines, and an unmatched quote must not read the records after it.
+    A line ends with the first line feed or carriage return, also between quotes: no run reads a
+    header of two lines, and an unmatched quote must not read the records after it.
+
+    Args:
+        read: Reads a byte.
+        skipped: The number of lines before the header. A line ``sep=`` may stand after these.
+
+    Returns:
+        The delimiter that a line ``sep=`` names, if there is one. The header; None if a line is
+        longer than any header.
     """
-    line = bytearray()
-    while (byte := read()) not in {b"", b"\n", b"\r"}:
-        line += byte
-        if len(line) > _LONGEST:
-            return None
-    return bytes(line)
+    separator: str | None = None
+    end = b""
+    while True:
+        line, byte = bytearray(), read()
+        if end == b"\r" and byte == b"\n":  # of the line before
+            byte = read()
+        while byte not in {b"", b"\n", b"\r"}:
+            line += byte
+            if len(line) > _LONGEST:
+                return separator, None
+            byte = read()
+        end = byte
+        if skipped and end:
+            skipped -= 1
+        elif separator is None and (separator := read_separator(bytes(line))) is not None:
+            continue
+        else:
+            return separator, bytes(line)
 
 
 def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
@@ -106,7 +128,7 @@ def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
     return Failure(ExitCode.SPEC, complaint)
 
 
-def _read_names(file: str, line: bytes, form: Csv) -> Sequence[str]:
+def _read_names(file: str, line: bytes, form: Csv) -> list[Named]:
     try:
         text = line.removeprefix(_BOM).decode(form.encoding)
     except UnicodeDecodeError:
@@ -123,15 +145,21 @@ def _read_names(file: str, line: bytes, form: Csv) -> Sequence[str]:
         raise build_unreadable_failure(
             file, "its first line is empty", "the first line must be the header"
         )
+    columns: list[Named] = []
     seen: set[str] = set()
     for place, name in enumerate(names, 1):
+        # An index that a program wrote has no name, nor has what follows a last delimiter.
+        if not name.strip() and place in {1, len(names)} and any(names):
+            columns.append(Named("", None, "it has no name"))
+            continue
         why = explain_no_name(name, seen) or (
             "looks like a value" if _VALUE.fullmatch(name) else ""
         )
         if why:
             raise _build_header_failure(file, place, why)
         seen.add(name.casefold())
-    return names
+        columns.append(Named(name))
+    return columns
 
 
 def explain_no_name(name: str, seen: set[str]) -> str:

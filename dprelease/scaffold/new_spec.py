@@ -22,34 +22,27 @@ def init(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
+    skip_rows: int = 0,
 ) -> str:
     """Do what the package's ``init`` says."""
     if delimiter is not None and not is_delimiter(delimiter):
         raise ValueError("a delimiter is one ASCII character, such as ';' or tab")
-    path, folder = os.fspath(data), os.getcwd()
-    return write_spec(
-        begin_spec(path, folder, "SPEC", delimiter=delimiter, encoding=encoding, header=header)
-    )
+    if skip_rows < 0:
+        raise ValueError("skip_rows is 0 or more")
+    form = Csv(delimiter or "", encoding, skip_rows)
+    return write_spec(begin_spec(os.fspath(data), os.getcwd(), "SPEC", form, header=header))
 
 
-def begin_spec(  # noqa: PLR0913 - all but the first three are named
-    data: str,
-    folder: str,
-    spec: str,
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    header: bool = True,
-) -> NewSpec:
+def begin_spec(data: str, folder: str, spec: str, form: Csv, *, header: bool = True) -> NewSpec:
     """Find out what is known of a data file.
 
     Args:
         data: Path of the file.
         folder: The folder where the spec will stand, to which its path is relative.
         spec: The name of the spec.
-        delimiter: Of a CSV file, checked by ``is_delimiter``; None takes that of the suffix.
-        encoding: Of a CSV file.
-        header: Whether the first line of a CSV file holds the names; if not, it isn't opened.
+        form: Of a CSV file. The delimiter, which ``is_delimiter`` has checked, is that of the
+            suffix if it is empty.
+        header: Whether a CSV file has a line with the names; if not, it isn't opened.
 
     Raises:
         Failure: Exit code 2, if names can't be read from the file.
@@ -61,22 +54,24 @@ def begin_spec(  # noqa: PLR0913 - all but the first three are named
     if suffix not in SUFFIXES:
         hint = f"name a file with one of the suffixes {', '.join(SUFFIXES)}"
         raise build_unreadable_failure(data, "its suffix does not show the format", hint)
-    form = SUFFIXES[suffix]
-    if form not in ("csv", "parquet", "arrow"):
+    format = SUFFIXES[suffix]
+    if format not in ("csv", "parquet", "arrow"):
         reason = f"init can't begin a spec for {suffix} files"
         raise build_unreadable_failure(data, reason, "save it as CSV first")
-    csv = Csv(delimiter or ("\t" if suffix.startswith(".tsv") else ","), encoding)
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)
     columns = None
-    if form != "csv":
-        if not header or delimiter is not None or encoding != "utf-8":
-            reason = f"the options for CSV don't apply to {SOURCES[form].title} files"
+    if format != "csv":
+        if not header or form != Csv(""):
+            reason = f"the options for CSV don't apply to {SOURCES[format].title} files"
             raise build_unreadable_failure(data, reason, "leave them out")
-        columns = read_typed_columns(data, form)
-    elif header:
-        columns = read_csv_columns(data, csv)
-    return NewSpec(_name(data, suffix), path, spec, form, columns, csv)
+        columns = read_typed_columns(data, format)
+        return NewSpec(_name(data, suffix), path, spec, format, columns)
+    if not form.delimiter:
+        form = form._replace(delimiter="\t" if suffix.startswith(".tsv") else ",")
+    if header:
+        columns, form = read_csv_columns(data, form)
+    return NewSpec(_name(data, suffix), path, spec, format, columns, form)
 
 
 def is_delimiter(text: str) -> bool:

@@ -170,6 +170,8 @@ def _iter_data_lines(new_spec: NewSpec) -> Iterator[str]:
     tabs = strip_packing(new_spec.path).lower().endswith(".tsv")
     if new_spec.written.delimiter != ("\t" if tabs else ","):
         yield f"delimiter = {quote(new_spec.written.delimiter)}\n"
+    if new_spec.written.skip_rows:
+        yield f"skip_rows = {new_spec.written.skip_rows}\n"
     if new_spec.written.encoding != "utf-8":
         yield f"encoding = {quote(new_spec.written.encoding)}\n"
     else:
@@ -191,6 +193,8 @@ def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
     yield '# other = "other", the group of all other values; without it they are in none\n'
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
     for column in columns if columns is not None else (Named("NAME"),):
+        if not column.name:
+            continue  # it is not read
         yield f"\n# [columns.{write_key(column.name)}]\n"
         if column.unread:
             yield f"# can't be used: {column.unread}\n"

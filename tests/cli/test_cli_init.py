@@ -16,7 +16,7 @@ from dprelease.model import ColumnType, Dialect, InputColumn, Source
 from dprelease.scaffold.file_columns import (
     Csv,
     read_csv_columns,
-    read_first_line,
+    read_header,
     read_typed_columns,
 )
 from dprelease.scaffold.template import MARK, quote, write_key
@@ -137,7 +137,7 @@ def test_the_reader_does_not_wait_for_what_comes_after_the_header(header, end):
     out, into = os.pipe()
     try:
         os.write(into, f"{header}{end}{CANARY}".encode())
-        assert read_first_line(lambda: os.read(out, 1)) == header.encode()
+        assert read_header(lambda: os.read(out, 1), 0) == (None, header.encode())
         assert os.read(out, 100) == CANARY.encode()
     finally:
         os.close(out)
@@ -291,11 +291,39 @@ def test_a_header_falls_into_the_names_that_a_run_finds(tmp_path, line, names, s
     file = tmp_path / "a.csv"
     file.write_bytes(start + f"{line}\r\n1,2\r\n".encode())
     for encoding in ("utf-8", "latin-1"):
-        assert [each.name for each in read_csv_columns(str(file), Csv(",", encoding))] == names
+        columns, _ = read_csv_columns(str(file), Csv(",", encoding))
+        assert [column.name for column in columns] == names
     dialect = Dialect(encoding="latin-1")
     wanted = [InputColumn(name, ColumnType.STRING) for name in names]
     assert lay_out(Source(str(file), "csv", dialect), wanted).width == 2
     assert tomli.loads("\n".join(f"[{write_key(each)}]" for each in names)).keys() == set(names)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("lines", "form", "names", "delimiter"),
+    [
+        (["Visits 2025;;", "", "a;b"], Csv(";", skip_rows=2), ["a", "b"], ";"),
+        (["sep=;", "a;b"], Csv(), ["a", "b"], ";"),
+        (["Visits", "sep=|", "a|b"], Csv(skip_rows=1), ["a", "b"], "|"),
+        ([",a,b"], Csv(), ["", "a", "b"], ","),
+        (["a,b,"], Csv(), ["a", "b", ""], ","),
+    ],
+)
+def test_lines_before_the_header_and_fields_without_a_name(
+    tmp_path, lines, form, names, delimiter, end
+):
+    file = tmp_path / "a.csv"
+    file.write_text(end.join([*lines, f"{CANARY},{CANARY}", ""]), encoding="utf-8", newline="")
+    columns, found = read_csv_columns(str(file), form)
+    assert ([column.name for column in columns], found.delimiter) == (names, delimiter)
+    text = dprelease.init(file, delimiter=form.delimiter, skip_rows=form.skip_rows)
+    kept = "".join(line for line in text.splitlines(keepends=True) if "#" not in line)
+    data = tomli.loads(kept)["data"]
+    assert data.get("skip_rows", 0) == form.skip_rows
+    assert data.get("delimiter", ",") == delimiter
+    assert text.count("# [columns.") == 2
+    assert CANARY not in text
 
 
 def test_what_no_header_may_be_comes_with_what_to_do(cli, folder):

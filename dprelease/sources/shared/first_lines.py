@@ -13,17 +13,16 @@ spreadsheets write it. In both each kind of line end counts.
 
 from __future__ import annotations
 
-import re
 from io import BufferedReader
 
 from msgspec import Struct
 
+from dprelease.files.csv_line import read_separator
 from dprelease.model import Dialect
 
 BOM = b"\xef\xbb\xbf"
 LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 _FEED, _RETURN = b"\n\r"
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE | re.DOTALL)
 
 
 class Beginning(Struct, frozen=True):
@@ -45,12 +44,6 @@ class Beginning(Struct, frozen=True):
     def separator(self) -> str | None:
         """The delimiter that a line ``sep=`` before the header names."""
         return None if not self.preamble else read_separator(self.preamble[-1])
-
-
-def read_separator(line: bytes) -> str | None:
-    """Read the delimiter of a line ``sep=;``, as spreadsheets write it; None for other lines."""
-    match = _SEPARATOR_LINE.fullmatch(line.decode("latin-1"))
-    return match and match[1]
 
 
 def read_beginning(stream: BufferedReader, dialect: Dialect) -> Beginning | None:
