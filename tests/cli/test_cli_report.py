@@ -61,8 +61,7 @@ def test_over_disjoint_periods_the_total_is_that_of_the_dearest(cli, spec, folde
     history = json.loads((place / "report.json").read_text())["ledger"]["history"]
     assert [each["epsilon"] for each in history] == [1, 1]
     page = (place / "report.html").read_text()
-    assert "2 charges of this dataset up to this release, which bring the total" in page
-    assert "to epsilon 1. The cap is 1." in page
+    assert "spent before: 1; this release adds: 0; left under the cap: 0 of 1." in page
     assert "For periods declared disjoint, only the most expensive counts." in page
 
 

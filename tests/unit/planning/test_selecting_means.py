@@ -6,6 +6,7 @@ from typing import Any
 
 import builders
 import pytest
+from msgspec.structs import replace
 
 from dprelease import Failure, load
 from dprelease.kernel.certification import certify
@@ -109,7 +110,12 @@ OTHERS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 def test_a_count_selects_as_before(case: str) -> None:
     queries, privacy = OTHERS[case]
     made, earlier = (plan(*queries, privacy=privacy, as_version_02=old) for old in (False, True))
-    assert made.steps == earlier.steps
+    # The count's noise may be cut, which is newer.
+    steps = [
+        step if step.threshold is None else replace(step, noise=old.noise, threshold=old.threshold)
+        for step, old in zip(made.steps, earlier.steps, strict=True)
+    ]
+    assert steps == list(earlier.steps)
     assert made.release == earlier.release
     assert sum(step.threshold is not None for step in made.steps) == 1
 

@@ -9,6 +9,7 @@ import pytest
 from oracle.engine import get
 
 import dprelease
+from dprelease.errors import Complaint
 from dprelease.kernel.core.entropy import SystemEntropy
 
 
@@ -20,8 +21,8 @@ class Listening:
         self.of_cells: list[int] = []
         self.of_records: list[int] = []
 
-    def inspect(self, *given: Any) -> None:
-        self._engine.inspect(*given)
+    def inspect(self, *given: Any) -> tuple[Complaint, ...]:
+        return self._engine.inspect(*given)
 
     def aggregate(self, request: Any, share: Any = None) -> Any:
         self.of_cells.append(request.bound.salt)

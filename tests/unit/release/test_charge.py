@@ -13,7 +13,7 @@ from oracle.engine import get
 
 import dprelease
 from dprelease.engines.engine_interface import Engine
-from dprelease.errors import Failure
+from dprelease.errors import Complaint, Failure
 from dprelease.kernel.core.engine_requests import build_jobs
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.ledger.entries import State
@@ -73,8 +73,8 @@ class Watched:
     def __init__(self, engine: Engine, watch: Any = lambda: None) -> None:
         self.engine, self.watch, self.asked = engine, watch, list[str]()
 
-    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
-        self.engine.inspect(source, inputs)
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:
+        return self.engine.inspect(source, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         self.asked.append("aggregate")

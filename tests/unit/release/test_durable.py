@@ -16,6 +16,7 @@ import pytest
 from oracle.engine import get
 
 import dprelease
+from dprelease.errors import Complaint
 from dprelease.ledger.store import Ledger
 
 Spec = dict[str, Any]
@@ -119,8 +120,8 @@ class Reading:
     def __init__(self, disk: Disk) -> None:
         self._engine, self._disk = get("reference"), disk
 
-    def inspect(self, *given: Any) -> None:
-        self._engine.inspect(*given)
+    def inspect(self, *given: Any) -> tuple[Complaint, ...]:
+        return self._engine.inspect(*given)
 
     def aggregate(self, request: Any, share: Any = None) -> Any:
         self._disk.reads += 1
