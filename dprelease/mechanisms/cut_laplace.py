@@ -4,7 +4,7 @@ Laplace noise of scale s given that it is at most k in size, and a key is shown 
 and its reach k are in ``privacy.partition_selection``, under *Cut noise*. Of the same scale as
 Laplace noise, it has the same epsilon, at most the same delta and a little less variance, and its
 threshold is lower. So it takes the place of what another mechanism chose wherever its threshold is
-lower than that and it errs no more, unless the spec names a mechanism.
+lower than that by a twentieth and it errs no more, unless the spec names a mechanism.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from dprelease.mechanisms.gaussian import GAUSSIAN
 from dprelease.mechanisms.laplace import LAPLACE
 from dprelease.model import Noise, NoiseFamily
 from dprelease.privacy.partition_selection import find_cut_noise
+
+WORTHWHILE = Fraction(19, 20)
+"""Of a threshold: what it has to fall to for noise to be cut."""
 
 
 class CutLaplace(Mechanism):
@@ -43,7 +46,8 @@ class CutLaplace(Mechanism):
             return choice
         scale = Fraction(target.sensitivity.l1) / choice.loss.epsilon
         cut = find_cut_noise(scale, keys, choice.loss.delta, target.adjacency)
-        if cut is None or cut.reach + 1 >= choice.threshold:
+        # A threshold that is hardly lower isn't worth noise that fewer readers know.
+        if cut is None or (cut.reach + 1) > choice.threshold * WORTHWHILE:
             return choice
         known = LAPLACE if choice.noise.family is NoiseFamily.LAPLACE else GAUSSIAN
         if self.compute_variance(cut) > known.compute_variance(choice.noise):

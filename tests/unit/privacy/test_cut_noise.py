@@ -107,6 +107,7 @@ def test_keys_of_fewer_units_are_shown_of_little_epsilon() -> None:
 
 def test_noise_is_cut_only_where_a_lower_threshold_comes_of_it() -> None:
     assert plan(1).noise.family is NoiseFamily.LAPLACE  # 15 units either way
+    assert plan(0.7).noise.family is NoiseFamily.LAPLACE  # 20 in place of 21: hardly lower
     assert plan(1, 2).threshold == 28  # in place of 30 with Laplace noise
     assert plan(0.1, 2).threshold == 218  # in place of 253 with Gaussian noise
     assert plan(0.1, 4).noise.family is NoiseFamily.GAUSSIAN
