@@ -221,6 +221,9 @@ def _iter_runs(
         yield run
 
 
+_LETTER_WIDTH = 6.2  # of a label, in the unit of the drawing
+
+
 def _draw_names_below(
     drawing: Drawing,
     labels: Sequence[str],
@@ -231,8 +234,10 @@ def _draw_names_below(
     if not labels:
         return
     limit, y = corner
-    short = [cut(label, 16) for label in labels]
-    widths = [6.2 * count_letters(label) for label in short]
+    # Two labels always have room: the first and the last.
+    letters = max(16, min(24, int((limit - 8) / 2 / _LETTER_WIDTH)))
+    short = [cut(label, letters) for label in labels]
+    widths = [_LETTER_WIDTH * count_letters(label) for label in short]
 
     def find_ends(place: int) -> tuple[float, float]:
         middle = min(max(spots[place], widths[place] / 2), limit - widths[place] / 2)

@@ -19,6 +19,7 @@ from dprelease.reports.charts.budget_chart import (
     draw_spending_chart,
     list_payments,
 )
+from dprelease.reports.charts.forms import Band, Estimate, draw_line_with_band
 from dprelease.reports.charts.noises import (
     draw_dots_chart,
     draw_error_chart,
@@ -28,6 +29,7 @@ from dprelease.reports.charts.noises import (
 )
 from dprelease.reports.charts.svg import (
     Drawing,
+    Scale,
     build_chart,
     cut,
     fit_linear_scale,
@@ -82,6 +84,16 @@ def test_an_axis_may_start_where_the_values_do():
     assert fit_linear_scale([-109.0, 9_900.0], 0, 100, 4, zero=False).low == -1000
     near = fit_linear_scale([1_000_000.0, 1_000_200.0], 0, 100, zero=False)
     assert len({label for _, label in near.ticks}) == len(near.ticks)
+
+
+def test_the_first_and_last_names_below_a_line_are_whole():
+    labels = ["Jan. bis März 2025", "Apr. bis Juni 2025", "Okt. bis Dez. 2025"]
+    rows = [Estimate(label, 1.0, (0.5, 1.5)) for label in labels]
+    drawing = draw_line_with_band(Band(rows, [0.0, 0.5, 1.0], []), Scale(0, 2, 0, 1))
+    names = [part for part in drawing.parts if "bis" in part]
+    assert [label for label in labels if any(f">{label}<" in name for name in names)] == [
+        labels[0], labels[-1],
+    ]  # fmt: skip
 
 
 def test_axes_hold_zero_and_every_value():
