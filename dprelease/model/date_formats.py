@@ -33,7 +33,7 @@ _DIRECTIVES = {
     "z": "Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?",
 }
 _FRACTION = "(?:\\.[0-9]{1,9})?"
-_WRITTEN = {"Y": "{0.year:04}"} | {name: f"{{0:%{name}}}" for name in "mdHMSf"}
+_WRITTEN = {"Y": "{0.year:04}", "z": "+0000"} | {name: f"{{0:%{name}}}" for name in "mdHMSf"}
 _ESCAPED = {"{": "{{", "}": "}}"}
 _TWO_DIGITS = {"[0-9]{1,2}": "[0-9]{2}", "[01]?[0-9]|2[0-3]": "[01][0-9]|2[0-3]"}
 _NEEDED = {"M": "H", "S": "M", "f": "S", "z": "H"}  # what stands beside it in every format
@@ -125,18 +125,20 @@ def parse_date_format(text: str) -> DatePattern:
     return DatePattern(regex, iso, clock, "z" in directives)
 
 
-def build_date_template(text: str) -> str | None:
+def build_date_template(text: str, *, in_utc: bool = False) -> str | None:
     """Build the template by which ``str.format`` writes a datetime in a format.
 
     Args:
         text: A format that ``parse_date_format`` accepts.
+        in_utc: The datetime is a moment, in UTC; otherwise it is a time on a clock.
 
     Returns:
-        The template; None for a format with an offset, which a time on a clock doesn't have.
+        The template; None for a format with an offset, which a time on a clock doesn't have, and
+        for one without an offset, which a moment needs.
     """
     parts, has_fraction = _merge_fraction(_split_directives(text))
     written = _WRITTEN | ({"S": "{0:%S}.{0:%f}"} if has_fraction else {})
-    if ("z", "") in parts:
+    if (("z", "") in parts) != in_utc:
         return None
     return "".join(written[name] if name else _ESCAPED.get(char, char) for name, char in parts)
 

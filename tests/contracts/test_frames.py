@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,15 @@ from thorough import some
 import dprelease
 from dprelease.engines import get, open_for_table
 from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
-from dprelease.model import Source
+from dprelease.model import (
+    AggregateRequest,
+    ColumnType,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -195,6 +203,34 @@ def test_what_is_yet_to_be_computed_is_refused_with_its_own_remedy(place) -> Non
         (complaint,) = refused.value.complaints
         assert complaint.code == "E431"
         assert call in complaint.hint
+
+
+@pytest.mark.parametrize("kind", [ColumnType.DATE, ColumnType.TIMESTAMP])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M %z", "%Y-%m-%d %H:%M"])
+def test_objects_with_a_zone_are_moments_like_texts(
+    kind: ColumnType, zone: str | None, form: str | None
+) -> None:
+    late = datetime(2026, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-1)))
+    objects = [late, pd.Timestamp(late), np.datetime64("2026-02-01T00:30"), NOON.date(), None]
+    texts = ["2026-02-01 00:30 +0000"] * 2 if form == "%Y-%m-%d %H:%M %z" else (
+        ["2026-02-01T00:30Z"] * 2 if form is None else ["x", "x"])  # fmt: skip
+    clock = form != "%Y-%m-%d %H:%M %z"
+    texts += ["2026-02-01 00:30", "2026-01-31 00:00"] if clock else ["x", "x"]
+    column = InputColumn("t", kind, format=form, zone=zone)
+    labels = ("2026-01-31", "2026-02-01", "2026-02-02")
+    edges = tuple(labels if kind is ColumnType.DATE else (f"{day} 00:00:00" for day in labels))
+    bins = Group("t", kind, ("a", "b", "none"), edges=edges, null_label="none")
+    counted = []
+    for values in (objects, [*texts, None]):
+        frame = pd.DataFrame({"t": pd.Series(values, dtype=object)})
+        request = AggregateRequest(
+            Source("frame", "frame"), (column,), (bins,), (Measure(MeasureKind.RECORDS),)
+        )
+        engine = open_for_table("duckdb", "frame", frame)
+        counted.append([list(each) for each in engine.aggregate(request).reveal()])
+    assert counted[0] == counted[1]
+    assert sum(counted[0][0]) == 5
 
 
 @pytest.mark.one_in(3)

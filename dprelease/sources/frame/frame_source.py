@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, NoReturn, Protocol
 
@@ -252,18 +252,21 @@ def _read_text(value: object) -> str | None:
     return text
 
 
-def _read_moment(value: object) -> str | None:
-    """Write a moment without a zone as a text; None for other values."""
-    # A moment with a zone is null: other cells may have none, so no clock is common to all.
-    if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
-        return None
-    return datetime(*value.timetuple()[:6], value.microsecond).isoformat(" ")
-
-
-def _read_day(value: object) -> str | None:
+def _read_time(value: object) -> str | None:
+    """Write a day or a time as a text: of a moment that of UTC, with its offset."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
     if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
         return None
-    return date(value.year, value.month, value.day).isoformat()
+    if not isinstance(value, datetime):
+        return date(value.year, value.month, value.day).isoformat()
+    offset = ""
+    if value.tzinfo is not None:
+        try:
+            value, offset = value.astimezone(UTC), "+00:00"
+        except (OverflowError, ValueError):
+            return None  # outside of the calendar in UTC
+    return f"{datetime(*value.timetuple()[:6], value.microsecond).isoformat(' ')}{offset}"
 
 
 def _read_truth(value: object) -> str | None:
@@ -293,25 +296,28 @@ def _read_number(value: object) -> str | None:
 _READERS: dict[ColumnType, Callable[[object], str | None]] = {
     **dict.fromkeys((*NUMERIC_TYPES, ColumnType.STRING), _read_number),
     ColumnType.BOOLEAN: _read_truth,
-    ColumnType.DATE: _read_day,
-    ColumnType.TIMESTAMP: _read_moment,
+    ColumnType.DATE: _read_time,
+    ColumnType.TIMESTAMP: _read_time,
 }
 
 
 def _build_reader(declared: InputColumn) -> Callable[[object], str | None]:
     """Build the function that writes a cell of a column of objects as a text, or gives None."""
-    template = None
-    if declared.format is not None:
-        template = build_date_template(declared.format.strip(BLANKS))
+    form = None if declared.format is None else declared.format.strip(BLANKS)
+    templates = {
+        in_utc: form and build_date_template(form, in_utc=in_utc) for in_utc in (False, True)
+    }
 
     def read(value: object) -> str | None:
         text = _read_text(value)
         if text is not None or (declared.type is ColumnType.STRING and not declared.opaque):
             return text
         text = _READERS[declared.type](value)
-        if text is None or declared.format is None:
+        if text is None or form is None:
             return text
-        return template and template.format(datetime.fromisoformat(text))
+        time = datetime.fromisoformat(text)
+        template = templates[time.tzinfo is not None]
+        return template and template.format(time)
 
     return read
 
