@@ -409,7 +409,8 @@ def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
         for table in tables
         if not table.rows and table.name in thresholds
     ]
-    surprise = say("release.empty.surprise")
+    made_up = plan.release.rehearsal
+    surprise = say("release.empty.made_up" if made_up else "release.empty.surprise")
     filled = [table for table in tables if table.rows]
     blank = [
         say(
