@@ -216,7 +216,8 @@ def _render_css(records: bool) -> Html:
     on_paper = cards.partition("@container (min")[0].replace(
         "@container (max-width: WIDTHrem)", "@media print"
     )
-    on_paper = on_paper.replace("max-content minmax", "22rem minmax")
+    # WeasyPrint gives what spans both columns its full width in the first, if that fits content.
+    on_paper = on_paper.replace("max-content 1fr", "22rem 1fr")
     wide = [on_paper.replace("WIDTH", str(width)) for width in WIDTHS.values() if width > PAPER]
     looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
     if records:
