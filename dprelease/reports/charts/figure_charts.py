@@ -197,7 +197,8 @@ def choose_form(table: OutputTable, orders: Orders) -> Form | None:
     keys = tuple(column for column in table.columns if column.kind == "key")
     if not keys or table.rows < 2:
         return None
-    is_line = keys[-1].name in orders and len(set(keys[-1].values)) > 2
+    is_ordered = keys[-1].name in orders and not _is_code(keys[-1])
+    is_line = is_ordered and len(set(keys[-1].values)) > 2
     whole = (("", tuple(range(table.rows))),)
     if len(keys) == 1:
         if is_line and table.rows <= MOST_POINTS:
@@ -212,6 +213,14 @@ def choose_form(table: OutputTable, orders: Orders) -> Form | None:
     sizes = [len(set(key.values)) for key in keys]
     is_small = len(keys) == 2 and min(sizes) <= MOST_ACROSS and prod(sizes) <= MOST_CELLS
     return Form("heat", whole, keys) if is_small else None
+
+
+def _is_code(key: OutputColumn) -> bool:
+    """Check for keys that stand for what their labels say: their numbers are no order."""
+    names = key.names
+    return names.bins is None and all(
+        str(value) in names.labels for value in key.values if value is not None
+    )
 
 
 def _choose_facets(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) -> str:

@@ -41,8 +41,8 @@ class Estimate(NamedTuple):
         return self.interval or (self.value,)
 
 
-LETTERS, LETTER = 24, 6.2  # of a label beside a row, and the width of one
-ACROSS = 212.0  # the width beside the labels
+LETTERS, LETTER = 24, 6.5  # of a label beside a row, and the width of one
+ACROSS = 200.0  # the width beside the labels
 ROW, ROW_IN_GROUP = 18.0, 11.0
 LEGEND_LETTERS = 40
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked

@@ -200,7 +200,7 @@ def _find_middle(column: Column) -> float | None:
 SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 MOST_LINES = 5
 SAME_LINE = math.log10(1.25)  # lines nearer to each other than this are one to the eye
-LEGEND = 26  # letters of names in a line; the error stands beside them
+LEGEND = 28  # letters of names in a line; the error stands beside them
 MOST_NAMES = 20
 UNRELIABLE = 0.3
 Line = tuple[float, list[str]]

@@ -217,7 +217,7 @@ def _render_css(records: bool) -> Html:
         "@container (max-width: WIDTHrem)", "@media print"
     )
     # WeasyPrint gives what spans both columns its full width in the first, if that fits content.
-    on_paper = on_paper.replace("max-content 1fr", "22rem 1fr")
+    on_paper = on_paper.replace("max-content minmax", "22rem minmax")
     wide = [on_paper.replace("WIDTH", str(width)) for width in WIDTHS.values() if width > PAPER]
     looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
     if records:

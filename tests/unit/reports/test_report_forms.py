@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.model.outputs import ColumnNames
 from dprelease.reports.charts.figure_charts import choose_form, draw_figure_chart, find_figures
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.renderers.html_page import render
@@ -148,6 +149,19 @@ def test_labels_take_the_room_that_they_need():
     assert 130 < start(["x" * 20, "y"]) < 160
     panels = draw_chart(table(list(range(0, 12)), keys=cross_keys(3, 4)), NO_ORDER)
     assert 'class="panels narrow"' in panels.svg
+
+
+def test_codes_with_labels_are_no_line():
+    made = table([30, 60, 50], keys={"age": ["1", "2", "3"]})
+    assert choose_form(made, AGES).kind == "line"
+    key, *figures = made.columns
+    labels = {"1": "single", "2": "married", "3": "widowed"}
+    coded = replace(key, names=ColumnNames(labels=labels))
+    assert choose_form(OutputTable("t", (coded, *figures)), AGES).kind == "dots"
+    some = replace(key, names=ColumnNames(labels={"3": "3 or more"}))
+    assert choose_form(OutputTable("t", (some, *figures)), AGES).kind == "line"
+    ages = replace(key, names=ColumnNames(labels=labels, bins=ColumnType.INTEGER))
+    assert choose_form(OutputTable("t", (ages, *figures)), AGES).kind == "line"
 
 
 def test_two_keys_are_facets_of_one_axis():
