@@ -13,7 +13,7 @@ What is not proved so may hold all the same, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from itertools import product
 from operator import eq, ge, gt, le, lt, ne
@@ -120,16 +120,21 @@ def _compare(node: Node, operand: Node, place: int | None, order: Mapping[object
     """Compare an operand at a place with constants; anything if the condition is another one."""
     if operand not in node.args or node.op not in {*_COMPARED, "in", "between"}:
         return _ANYTHING
-    at: list[int] = []
+    at: list[int | None] = []
     for part in node.args:
         constant = _read_constant(part)
         if part != operand and constant not in order:
             return _ANYTHING
-        if part == operand and place is None:
-            return frozenset({None})
-        at.append(place if part == operand and place is not None else order[constant])
+        at.append(place if part == operand else order[constant])
+    first, *others = at
     if node.op == "in":
-        return frozenset({at[0] in at[1:]})
+        return frozenset({_combine("or", [_hold(eq, first, other) for other in others])})
     if node.op == "between":
-        return frozenset({at[1] <= at[0] <= at[2]})
-    return frozenset({_COMPARED[node.op](*at)})
+        ends = zip((ge, le), others, strict=True)
+        return frozenset({_combine("and", [_hold(test, first, end) for test, end in ends])})
+    return frozenset({_hold(_COMPARED[node.op], first, *others)})
+
+
+def _hold(test: Callable[[int, int], bool], left: int | None, right: int | None) -> bool | None:
+    """Compare two places; null if one is. So BETWEEN may be false though one end is null."""
+    return None if left is None or right is None else test(left, right)

@@ -112,6 +112,8 @@ def test_conditions_that_exclude_each_other_are_found(texts: tuple[str, ...]) ->
         ("a < 2", "a <> 2"),
         ("a IS NULL", "a IS NULL AND f"),
         ("f IS NULL", "f IS NULL AND a = 1"),
+        ("NOT 5 BETWEEN a AND 3", "a IS NULL"),
+        ("NOT 3 BETWEEN 5 AND a", "a IS NULL"),
     ],
 )
 def test_conditions_that_a_record_can_meet_at_once_are_not(texts: tuple[str, ...]) -> None:
@@ -127,6 +129,7 @@ def test_what_is_not_read_is_not_exclusive() -> None:
 
 ATOMS = [
     "a = 1", "a = 2", "a < 2", "a <= 1", "2 < a", "a >= 2", "a <> 1", "a BETWEEN 1 AND 2",
+    "2 BETWEEN a AND 1",
     "a IN (0, 2)", "a IS NULL", "b = 1", "b > 1", "b <= 1.5", "a < b", "f", "f = FALSE",
     "s = 'a'", "s > 'a'", "s IS NOT NULL", "NULL", "TRUE", "coalesce(f, a = 1)",
 ]  # fmt: skip
