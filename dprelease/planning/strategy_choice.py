@@ -117,6 +117,8 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
         return None
     today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     today = {name: error * (shares or {}).get(name, 1.0) for name, error in today.items()}
+    if not any(today.values()):
+        return None  # of so large an epsilon no error is left to lower
     types = {column.name: column.type for column in release.columns.values()}
     search = _Search(release, drafts, today, concentrated, scope)
     chosen_drafts: list[Draft] = []
@@ -225,7 +227,8 @@ class _Search(Struct, frozen=True):
                     errors |= zip(name_aspects(read.query), own, strict=True)
             if attempt == 0:
                 continue  # the estimates were for noise of one size
-            ratios = {name: errors[name] / today[name] for name in errors if today[name]}
+            # Of a large epsilon an error may be 0 as a double: such a figure bounds nothing.
+            ratios = {name: errors[name] / today[name] if today[name] else 0.0 for name in errors}
             is_settled = all(
                 abs(variance - estimate) <= _SETTLED * estimate
                 for variance, estimate in zip(variances, settled, strict=True)

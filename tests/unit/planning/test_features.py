@@ -164,6 +164,29 @@ def test_columns_of_any_step_are_certified_with_and_without_nulls(
     certify(made)
 
 
+@pytest.mark.parametrize("epsilon", [10, 10_000, 1_000_000])
+def test_errors_that_are_0_as_doubles_stop_no_plan(epsilon: int) -> None:
+    bins = {"type": "decimal", "bins": [0.5, 1.25, 7]}
+    columns = {
+        "x": {"type": "float", "lower": 0, "upper": 7, "bins": [0, 2, 7, 12.5]},
+        "y": bins | {"lower": 0, "upper": 7},
+        "s": {"type": "string", "keys": ["a", "b"]},
+        "t": {"type": "string"},
+        "b": {"type": "boolean"},
+        "d": {"type": "date", "bins": ["2026-01-11", "2026-01-21"]},
+        "z": bins | {"expression": "x"},
+        "n": {"type": "integer", "lower": -5, "upper": 995, "expression": "y % 7"},
+    }
+    asked = [
+        {"name": "v", "statistic": "variance", "column": "x", "epsilon": 0.3},
+        {"name": "p", "statistic": "proportion", "where": "LENGTH(LOWER(s)) <> 2"},
+        {"name": "w", "statistic": "variance", "column": "y"},
+        {"name": "q", "statistic": "quality", "weight": 0.1},
+    ]
+    privacy = {"epsilon": epsilon, "delta": 1e-5, "accounting": "zcdp"}
+    certify(make_plan(load(builders.spec(privacy=privacy, columns=columns, query=asked))))
+
+
 def test_a_count_and_a_share_of_the_same_rows_are_disjoint_counts() -> None:
     for by in ({}, {"by": ["g"]}):
         made = plan(PURE, by, {"statistic": "proportion", "where": "f0 > 9"} | by)
