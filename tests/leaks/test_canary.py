@@ -200,7 +200,7 @@ def test_parquet(folder: Path, watched: list[str], capfd: pytest.CaptureFixture[
         ("town", raw(b"ayr", TEXT.encode() + b"\xff"), 0),
         ("paid", pa.array([float("nan"), float(NUMBER)]), 0),
         ("town", pa.array(["ayr", TEXT]).dictionary_encode(), 0),
-        ("paid", pa.array(["1", TEXT]), 4),
+        ("paid", pa.array(["1", TEXT]), 0),
         ("day", pa.array([1, int(NUMBER)]), 4),
         ("region", pa.array([[TEXT], [TEXT]]), 4),
     ],
