@@ -62,6 +62,13 @@ _MEANT = {
 }
 
 
+def list_zones() -> frozenset[str]:
+    """List the names of time zones; empty on a machine that has no list of them."""
+    from zoneinfo import available_timezones  # imported here for start-up: most specs have none
+
+    return frozenset(available_timezones())
+
+
 class DateFormatError(ValueError):
     """A format was refused; ``message`` says why and ``hint`` what to do."""
 

@@ -12,7 +12,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import read_separator, split_line
 from dprelease.files.packed import decompress, detect_packing
 from dprelease.files.system import open_plain_file
-from dprelease.model.date_formats import UTC_NAMES
+from dprelease.model.date_formats import UTC_NAMES, list_zones
 
 if TYPE_CHECKING:
     import pyarrow
@@ -212,8 +212,7 @@ def read_typed_columns(file: str, form: str) -> list[Named]:
         why = (
             f"its name {wrong}" if wrong else "" if kind else "its type can't be declared in a spec"
         )
-        zone = getattr(field.type, "tz", None)
-        columns.append(Named(field.name, kind, why, None if zone in UTC_NAMES else zone))
+        columns.append(Named(field.name, kind, why, _read_zone(field.type)))
     return columns
 
 
@@ -225,6 +224,15 @@ def _read_schema(file: str, form: str) -> pyarrow.Schema:
         return pq.read_schema(file)
     with pa.OSFile(file) as opened, pa.ipc.open_file(opened) as reader:
         return reader.schema
+
+
+def _read_zone(kind: pyarrow.DataType) -> str | None:
+    """Read the time zone that a type names; None for UTC, or what is no name of a zone."""
+    try:
+        zone = getattr(kind, "tz", None)
+    except UnicodeDecodeError:  # a damaged file: the name is no text
+        return None
+    return zone if zone in list_zones() - UTC_NAMES else None
 
 
 def _choose_type(kind: pyarrow.DataType) -> str | None:

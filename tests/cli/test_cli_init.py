@@ -247,13 +247,14 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
             "at": pa.array([0], pa.timestamp("ms")),
             "there": pa.array([0], pa.timestamp("ms", "Europe/Berlin")),
             "utc": pa.array([0], pa.timestamp("ms", "UTC")),
+            "offset": pa.array([0], pa.timestamp("ms", "+02:00")),
             "label": pa.array([CANARY]).dictionary_encode(),
             "parts": [[1]],
         }
     )
     pq.write_table(table, folder / "a.parquet")
     types = [each.type for each in read_typed_columns(str(folder / "a.parquet"), "parquet")]
-    moments = ["timestamp"] * 3
+    moments = ["timestamp"] * 4
     assert types == ["string", "integer", "float", "date", *moments, "string", None]
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dprelease.errors import Complaint
 from dprelease.model import InputColumn, Source
-from dprelease.model.date_formats import UTC_NAMES
+from dprelease.model.date_formats import UTC_NAMES, list_zones
 from dprelease.model.source_registry import SOURCES
 from dprelease.sources.shared.data_failures import list_read_columns
 from dprelease.sources.shared.files import Split
@@ -150,10 +150,17 @@ def warn_about_zones(table: Table, inputs: Sequence[InputColumn]) -> tuple[Compl
     return tuple(
         Complaint(
             "W401",
-            f'"{name}" is read in UTC, but its type names the zone {zone}',
-            f'write zone = "{zone}" for the days and hours there, or zone = "UTC" if UTC is meant',
+            f'"{name}" is read in UTC, but its type names the zone {_show_zone(zone)}',
+            # A type may name an offset too, which no spec takes: it isn't that of each season.
+            f'write zone = "{zone if zone in list_zones() else "..."}" for the days and hours '
+            'there, or zone = "UTC" if UTC is meant',
             key=f"columns.{name}",
         )
         for name, zone in zones.items()
         if zone not in UTC_NAMES and read[name].zone is None and not read[name].opaque
     )
+
+
+def _show_zone(zone: str) -> str:
+    """Show a zone as a file names it, which may be any text."""
+    return "".join(char if char.isprintable() else "?" for char in zone[:80])

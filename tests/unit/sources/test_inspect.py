@@ -159,6 +159,7 @@ def test_a_timestamp_is_a_moment_or_a_day_and_no_number(tmp_path: Path, engine: 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
 def test_a_zone_that_the_type_names_and_the_spec_does_not(tmp_path: Path, form: str) -> None:
     zones = {"p": "Europe/Paris", "u": "UTC", "d": "Europe/Paris", "n": None, "who": "Asia/Tokyo"}
+    zones |= {"offset": "+02:00", "odd": "\x1b[31m" + "x" * 200}
     table = pa.table({name: pa.array([0], pa.timestamp("us", zones[name])) for name in zones})
     engine = get("duckdb")
     if form == "parquet":
@@ -174,10 +175,17 @@ def test_a_zone_that_the_type_names_and_the_spec_does_not(tmp_path: Path, form: 
         InputColumn("d", ColumnType.DATE, zone="UTC"),
         InputColumn("n", ColumnType.DATE),
         InputColumn("who", ColumnType.STRING, opaque=True),
+        InputColumn("offset", ColumnType.DATE),
+        InputColumn("odd", ColumnType.DATE),
     )
-    (warning,) = engine.inspect(Source(str(tmp_path / f"t.{form}"), form), inputs)
-    assert (warning.code, warning.key) == ("W401", "columns.p")
-    assert 'zone = "Europe/Paris"' in warning.hint
+    warnings = engine.inspect(Source(str(tmp_path / f"t.{form}"), form), inputs)
+    assert [(warning.code, warning.key) for warning in warnings] == [
+        ("W401", "columns.p"), ("W401", "columns.offset"), ("W401", "columns.odd"),
+    ]  # fmt: skip
+    assert 'zone = "Europe/Paris"' in warnings[0].hint
+    assert 'zone = "..."' in warnings[1].hint
+    assert all(warning.message.isprintable() for warning in warnings)
+    assert max(len(warning.message) for warning in warnings) < 150
 
 
 def test_twins_in_parquet(tmp_path: Path) -> None:

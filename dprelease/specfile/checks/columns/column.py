@@ -11,7 +11,12 @@ from typing import NamedTuple, NoReturn
 from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Source
-from dprelease.model.date_formats import DateFormatError, DatePattern, parse_date_format
+from dprelease.model.date_formats import (
+    DateFormatError,
+    DatePattern,
+    list_zones,
+    parse_date_format,
+)
 from dprelease.specfile.checks.columns.domains import (
     ENCODED,
     UNPRINTABLE,
@@ -284,10 +289,7 @@ def _check_form(part: Part[ColumnSection], kind: ColumnType) -> None:
         message = "zone needs %z in `format`: the texts don't give a time zone offset"
         hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
         part.complain("E111", message, "zone", hint=hint, at="key")
-    # Imported here for start-up: most specs have none.
-    from zoneinfo import available_timezones
-
-    zones = available_timezones()  # none, on a machine that has no list
+    zones = list_zones()
     if zones and zone not in zones:
         hint = suggest_word(zone, sorted(zones), 'for example "Europe/Berlin"')
         part.complain("E254", f"{show(zone)} is not a time zone", "zone", hint=hint)
