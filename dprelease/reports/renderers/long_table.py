@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.model.outputs import place_columns
+from dprelease.model.outputs import BOUNDED, place_columns, split_flag
 from dprelease.output.csv_table import escape_formula, write_field
 from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
@@ -48,10 +48,15 @@ def _iter_lines(table: OutputTable) -> Iterator[tuple[str, ...]]:
         for place, beside in place_columns([(each.name, each.query) for each in columns]).items()
         if columns[place].kind not in {"key", "edge"}
     ]
+    flags = {column.query: column for column in columns if column.aspect == "_flag"}
     for row in range(table.rows):
         cell = "; ".join(f"{key.name}={_write(key, row)}" for key in keys)
         for figure, beside in figures:
             flag = _write(beside["_flag"], row) if "_flag" in beside else ""
+            # What limits on a unit's rows cut, they cut in all figures of the query.
+            of_query = _write(flags[figure.query], row) if figure.query in flags else ""
+            if not flag and BOUNDED in split_flag(of_query):
+                flag = BOUNDED
             ends = _list_ends(figure, beside, row)
             texts = (cell, figure.name, _write(figure, row), *ends, flag)
             yield table.name, *map(_disarm, texts)

@@ -54,6 +54,16 @@ def test_each_figure_is_a_line_with_its_interval() -> None:
     assert found[first, "m"] == ["1.25", "1.00", "2.00", ""]
 
 
+def test_a_count_beside_a_bounded_mean_is_bounded_too() -> None:
+    table = OutputTable("t", (
+        OutputColumn("x", "number", [15, 16], "", 1, "x"),
+        OutputColumn("x_flag", "text", ["low_reliability bounded", "low_reliability"], "", 0, "x"),
+        OutputColumn("x_count", "number", [4, 5], "", 0, "x"),
+    ))  # fmt: skip
+    found = [row["flag"] for row in read_long(long_table.render_tables(None, {"t.csv": table}))]
+    assert found == ["low_reliability bounded", "bounded", "low_reliability", ""]
+
+
 def test_no_text_of_the_long_layout_is_a_formula() -> None:
     rows = read_long(long_table.render_tables(None, {"by_region.csv": TABLE}))
     names = [row["value"] for row in rows if row["figure"] == "top"]
