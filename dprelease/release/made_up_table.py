@@ -171,9 +171,10 @@ def _collect_constants(release: Release) -> dict[str, tuple[object, ...]]:
 
 
 def _find_column(node: Node) -> str | None:
-    """Name the column that a node is, possibly widened; None for other nodes."""
-    while node.op in ("to_float", "to_timestamp"):
-        (node,) = node.args
+    """Name the column that a node is, widened or in other letters; None for other nodes."""
+    # LOWER and its like leave a constant that is written so as it is.
+    while node.op in ("to_float", "to_timestamp", "lower", "upper", "trim"):
+        node = node.args[0]
     return str(node.value) if node.op == "column" else None
 
 

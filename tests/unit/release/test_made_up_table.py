@@ -91,6 +91,19 @@ def test_a_column_without_a_domain_has_what_conditions_compare_it_with() -> None
     assert all(isinstance(moment, datetime) for moment in distinct("seen"))
 
 
+def test_texts_that_are_compared_in_other_letters_are_made_up() -> None:
+    paid = (
+        "CASE WHEN LOWER(TRIM(answer)) IN ('ja', 'oui') THEN TRUE WHEN answer = 'N' THEN FALSE END"
+    )
+    columns = {
+        "answer": {"type": "string"},
+        "paid": {"type": "boolean", "expression": paid, "source": "public: form"},
+    }
+    asked = [{"name": "n", "statistic": "count", "by": ["paid"]}]
+    table = make_up_table(load(builders.spec(columns=columns, query=asked)), 500, "uniform")
+    assert {"ja", "oui", "N"} <= set(table["answer"].to_pylist())
+
+
 def test_only_inputs_are_made_up() -> None:
     names = make_up_table(release(), 5, "uniform").column_names
     assert set(names) == DECLARED.keys() - {"double_days", "band"}
