@@ -256,9 +256,12 @@ class Ledger:
 
     def check_guard(self) -> None:
         """Refuse (exit 6) a ledger that is not the one its guard has seen."""
-        # The guard is read first: it is never ahead of a ledger that is read afterwards. But one
-        # that was not there yet may have been written in between, so a second look decides.
+        # The guard is read first: it is never ahead of a ledger that is read afterwards. One that
+        # was missing may have been written in between, and an entry added. But a guard is written
+        # before the first entry: after an entry was seen, a second look finds it.
         guard_head, book = self._guard_and_book()
+        if guard_head is None and not book.head.seq:
+            return
         if guard_head is None or book.hash_at(guard_head.seq) != guard_head.hash:
             check_guard(self.witness, self.path, *self._guard_and_book())
 

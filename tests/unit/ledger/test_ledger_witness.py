@@ -6,7 +6,9 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,8 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import GENESIS
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.rollback_guard import read_guard
-from dprelease.ledger.store import Ledger, read_account
+from dprelease.ledger.rollback_guard import prepare_guard, read_guard, write_guard
+from dprelease.ledger.store import Ledger, find_database_kind, read_account
 from dprelease.model import Loss
 
 ONE = Loss(Fraction(1))
@@ -198,6 +200,53 @@ def test_a_refused_charge_leaves_it(path: str) -> None:
     with Ledger.open(path) as ledger, pytest.raises(Failure, match="E301"):
         pay(ledger, 2, Caps(Fraction(1)))
     assert read_witness(path)["seq"] == 1
+
+
+# What another process does at a new ledger happens before the first to the fourth reading of guard
+# or entries, or afterwards.
+@pytest.mark.parametrize("moments", [*combinations_with_replacement(range(5), 3)])
+def test_a_first_charge_meanwhile_is_no_missing_witness(
+    moments: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "ledger.sqlite")
+    kind = find_database_kind(place)
+    database = kind.open_for_writing(place, 1)
+    with (
+        Ledger(kind.open_for_writing(place, 1), place) as other,
+        Ledger(database, place) as opened,
+    ):
+
+        def charge_only() -> None:
+            with monkeypatch.context() as held:
+                held.setattr("dprelease.ledger.store.write_guard", lambda *_: None)
+                pay(other, 1)
+
+        steps = (
+            lambda: prepare_guard(other.witness, other.read_head(), place),
+            charge_only,
+            lambda: write_guard(other.witness, other.read_head(), place),
+        )
+        waiting = list(zip(moments, steps, strict=True))
+        readings = 0
+
+        def step_before(read: Callable[..., object]) -> Callable[..., object]:
+            def read_later(*given: object) -> object:
+                nonlocal readings
+                while waiting and waiting[0][0] <= readings:
+                    waiting.pop(0)[1]()
+                readings += 1
+                return read(*given)
+
+            return read_later
+
+        with monkeypatch.context() as patched:
+            patched.setattr("dprelease.ledger.store.read_guard", step_before(read_guard))
+            patched.setattr(database, "read_version", step_before(database.read_version))
+            opened.check_guard()
+        for _, step in waiting:
+            step()
+        opened.check_guard()
+        assert opened.read_head().seq == 1
 
 
 CHARGE = """
