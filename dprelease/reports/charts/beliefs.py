@@ -112,7 +112,7 @@ def draw_people_chart(table: Beliefs, number: int) -> Chart:
             x + 5 * SIDE,
             10 * SIDE + 20,
             say("charts.people.of_hundred", count=count),
-            "t b",
+            "b",
             "middle",
         )
         drawing.write_text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")

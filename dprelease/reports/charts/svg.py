@@ -128,9 +128,7 @@ class Drawing:
         """Draw an outline in path notation."""
         self.parts.append(f'<path class="{style}" d="{outline}"/>')
 
-    def write_text(
-        self, x: float, y: float, text: str, style: str = "t s", anchor: str = ""
-    ) -> None:
+    def write_text(self, x: float, y: float, text: str, style: str = "s", anchor: str = "") -> None:
         """Write one line; ``anchor`` is "middle" or "end" where it isn't its start."""
         placed = f' text-anchor="{anchor}"' if anchor else ""
         self.parts.append(

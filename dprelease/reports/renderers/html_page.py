@@ -55,6 +55,7 @@ WORD = 16
 FEW = 4  # a table of so many columns stays one on a phone
 
 _CODE = re.compile(r"`([^`]*)`")
+_CSS_SPACE = re.compile(r"(?<=[{;:,]) | (?=\{)|;? (?=\})")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -213,16 +214,18 @@ def _render_css(records: bool) -> Html:
     cards = _look("cards.css")
     fitting = [cards.replace("WIDTH", str(width)) for width in WIDTHS.values()]
     # a renderer of paper may know no containers
+    too_wide = ", ".join(f".w{width}" for width in WIDTHS.values() if width > PAPER)
     on_paper = cards.partition("@container (min")[0].replace(
         "@container (max-width: WIDTHrem)", "@media print"
     )
+    on_paper = on_paper.replace(".wWIDTH", f":is({too_wide})")
     # WeasyPrint gives what spans both columns its full width in the first, if that fits content.
     on_paper = on_paper.replace("max-content minmax", "22rem minmax")
-    wide = [on_paper.replace("WIDTH", str(width)) for width in WIDTHS.values() if width > PAPER]
-    looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
+    looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, on_paper]))
     if records:
         looks += f"\n{_look('records.css')}"
-    return Html("\n".join(line.strip() for line in looks.splitlines() if line.strip()) + "\n")
+    lines = (_CSS_SPACE.sub("", line.strip()) for line in looks.splitlines() if line.strip())
+    return Html("\n".join(lines) + "\n")
 
 
 def _write_margins(document: Document) -> Html:
@@ -397,7 +400,7 @@ def _render_fitted_table(  # noqa: PLR0913, PLR0917 - a table, and how much room
     table = build_tag("table", NEW_LINE, _join_lines(inside), class_=cards, aria_labelledby=named)
     scrolls = need > BROAD if not style else need > SMALL
     if scrolls:
-        room_for = f"scroll s{width or 'all'}" if style else f"scroll below{PAGE}"
+        room_for = f"scroll s{width or 'all'}" if style else "scroll below"
         table = build_tag(
             "div", table, class_=room_for, role="group", aria_labelledby=name, tabindex="0"
         )

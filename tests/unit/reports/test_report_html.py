@@ -191,8 +191,8 @@ def test_wide_tables_become_cards_and_are_never_cut(many, columns, style, scroll
     assert ('tabindex="0"' in made) == scrolls
     css = html.partition("<style>")[2].partition("</style>")[0]
     if style:
-        below = css.partition(f"@container (max-width: {style[1:]}rem)")[2].partition("@")[0]
-        assert f".{style} td[data-name]::before {{ content: attr(data-name);" in below
+        below = css.partition(f"@container (max-width:{style[1:]}rem)")[2].partition("@")[0]
+        assert f".{style} td[data-name]::before{{content:attr(data-name)}}" in below
 
 
 def test_figures_and_noise_stand_in_columns(many):

@@ -177,7 +177,7 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
     drawn = [
         re.sub("[\u2068\u2069]", "", each) for each in re.findall(r"<text[^>]*>([^<]*)<", pages[0])
     ]
-    above = re.findall(r'<span class="t s[^>]*>([^<]*)<', pages[0])
+    above = re.findall(r'<span class="s[^>]*>([^<]*)<', pages[0])
     above = [re.sub("[\u2068\u2069]", "", each) for each in above]
     assert not {*joined} & {*drawn}
     assert [label for label in above if label in joined] == joined

@@ -106,7 +106,7 @@ def test_what_is_signed_stands_beside_the_line_to_sign():
     ]
     assert "Signature" in signed
     # No sheet ends within it.
-    assert re.search(r"\.sign \{[^}]*break-inside: avoid", plan_page(plan))
+    assert re.search(r"\.sign\{[^}]*break-inside:avoid", plan_page(plan))
 
 
 def test_every_sheet_of_paper_names_title_run_and_number(published):
