@@ -9,12 +9,24 @@ from dprelease.model import Mechanism
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
 from dprelease.specfile.keys.fields import read_safe_name, read_texts
-from dprelease.specfile.keys.number_texts import read_budget, read_exact, read_probability, weight
-from dprelease.specfile.keys.section_reader import Key, Section, read_each
+from dprelease.specfile.keys.number_texts import (
+    SHARE,
+    WEIGHT,
+    read_budget,
+    read_exact,
+    read_probability,
+    read_weight,
+)
+from dprelease.specfile.keys.section_reader import Key, Section, read_each, takes
 
 MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
+_WORD = {"enum": list(MECHANISMS)}
 
 
+@takes(
+    " ".join(f'`"{word}"`' for word in MECHANISMS) + ", or table by column",
+    {"oneOf": [_WORD, {"type": "object", "additionalProperties": _WORD}]},
+)
 def read_mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
     """Read a mechanism for all columns, or a table of mechanisms by column."""
     if isinstance(value, Mapping):
@@ -22,14 +34,16 @@ def read_mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
     return _read_mechanism(value)
 
 
+@takes("table by column, of numbers above 0", {"type": "object", "additionalProperties": WEIGHT})
 def read_weights(value: object) -> Mapping[str, Fraction]:
     """Read a table of weights by column."""
     if not isinstance(value, Mapping):
         hint = "write { column = 2 }; columns that are left out have weight 1"
         raise Refused(f"{show(value)} is not a table", hint, "E103")
-    return dict(zip(value, read_each(value.items(), weight), strict=True))
+    return dict(zip(value, read_each(value.items(), read_weight), strict=True))
 
 
+@takes("number in (0, 1)", SHARE)
 def read_truth(value: object) -> Fraction:
     """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
     number = read_exact(value, "E248")

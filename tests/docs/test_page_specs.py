@@ -12,7 +12,7 @@ import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
 from dprelease.specfile.checks.queries.groups import MAX_CELLS
-from dprelease.specfile.keys.section_reader import Key, Section
+from dprelease.specfile.keys.section_reader import Section
 from dprelease.specfile.schema import sections
 from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
@@ -87,13 +87,6 @@ def test_stated_defaults_are_those_of_the_sections():
         for key in section.KEYS.values():
             if key.default is not None:
                 assert key.absent == f'"{key.default}"'
-
-
-def test_the_reference_notices_a_new_type_of_key():
-    from spec_reference import kind
-
-    with pytest.raises(KeyError):
-        kind(Key(complex))
 
 
 def test_everything_an_expression_may_hold_is_listed():

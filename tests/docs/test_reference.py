@@ -6,14 +6,12 @@ import re
 import build_reference
 import click
 import pytest
-import spec_reference
 from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
 from dprelease.errors import read_code_groups
 from dprelease.model import source_registry
 from dprelease.report_format import REPORT_FORMATS
-from dprelease.specfile.schema.own_keys import READERS
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
@@ -47,10 +45,6 @@ def test_every_command_and_option_is_told():
         for option in command.params:
             if isinstance(option, click.Option):
                 assert all(f"`{spelling}`" in section for spelling in option.opts)
-
-
-def test_every_kind_of_key_has_words():
-    assert set(READERS.values()) <= set(spec_reference.KINDS)
 
 
 def test_every_key_of_a_statistic_is_told():

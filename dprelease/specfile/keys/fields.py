@@ -14,23 +14,36 @@ from typing import TypeAlias
 
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
-from dprelease.specfile.keys.number_texts import PLACES, read_exact
+from dprelease.specfile.keys.number_texts import PLACES, SHARE, read_exact
 from dprelease.specfile.keys.section_reader import (
     Finding,
+    Fragment,
     Unread,
     build_count_refusal,
     build_list_reader,
     read_each,
+    takes,
 )
 from dprelease.specfile.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSEEN = re.compile("[\u2028-\u202e\u2066-\u2069]")
 _LONGEST = 10_000
+_LONGEST_LABEL = 200
+MAX_WAYS = 100
+
+# Parts of the JSON Schema.
+_LINE: Fragment = {"type": "string", "pattern": r"^[^\n\t]*[^\s][^\n\t]*$"}
+_LABEL: Fragment = _LINE | {"maxLength": _LONGEST_LABEL}
+_NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
+_VALUE: Fragment = {"type": ["string", "number", "boolean"]}
+_WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": MAX_WAYS}
 
 
+@takes("text", {"type": "string", "pattern": r"\S"})
 def read_text(value: object) -> str:
     """Read a text that people will read: not empty, no control characters but tab and newline."""
     checked = read_option(value)
@@ -43,6 +56,7 @@ def read_text(value: object) -> str:
     return checked
 
 
+@takes("line", _LINE)
 def read_line(value: object) -> str:
     """Read a text of one line."""
     checked = read_text(value)
@@ -51,6 +65,7 @@ def read_line(value: object) -> str:
     return checked
 
 
+@takes("date", {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
 def read_day(value: object) -> str:
     """Read a day, as a date or as a text such as 2026-03-31; it comes as that text."""
     if isinstance(value, date) and not isinstance(value, datetime):
@@ -62,14 +77,12 @@ def read_day(value: object) -> str:
         raise Refused(message, hint, "E103") from None
 
 
-LONGEST_LABEL = 200
-
-
-def label(value: object) -> str:
+@takes("short text", _LABEL)
+def read_label(value: object) -> str:
     """Read a short text of one line that stands in a heading, a row or a chart."""
     checked = read_line(value)
-    if len(checked) > LONGEST_LABEL:
-        message = f"the text is longer than {LONGEST_LABEL} characters"
+    if len(checked) > _LONGEST_LABEL:
+        message = f"the text is longer than {_LONGEST_LABEL} characters"
         raise Refused(message, "shorten it: a report has one line for it", "E107")
     if _UNSEEN.search(checked):
         message = (
@@ -81,13 +94,15 @@ def label(value: object) -> str:
     return checked
 
 
+@takes("table of short texts", {"type": "object", "additionalProperties": _LABEL})
 def read_labels(value: object) -> Mapping[str, str]:
     """Read a table of labels."""
     if not isinstance(value, Mapping):
         raise Refused(f"{show(value)} is not a table", 'write { key = "..." }', "E103")
-    return dict(zip(value, read_each(value.items(), label), strict=True))
+    return dict(zip(value, read_each(value.items(), read_label), strict=True))
 
 
+@takes("whole number from 0 to 12", {"type": "integer", "minimum": 0, "maximum": PLACES})
 def read_decimals(value: object) -> int:
     """Read how many decimal places of a figure are shown: 0 to 12. Raises ``Refused`` (E281)."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PLACES:
@@ -108,6 +123,7 @@ LICENCES = (
 LICENCE = r"https?://[^\s<>\"']+|[A-Za-z0-9][A-Za-z0-9.+-]{0,99}"
 
 
+@takes("SPDX identifier, or URL", {"type": "string", "pattern": f"^({LICENCE})$"})
 def read_licence(value: object) -> str:
     """Read an identifier of SPDX, or the URL of a licence. Raises ``Refused`` (E282)."""
     checked = read_line(value)
@@ -119,6 +135,7 @@ def read_licence(value: object) -> str:
     raise Refused(f"{show(checked)} is neither an SPDX identifier nor a URL", hint, "E282")
 
 
+@takes("file-safe name", {"type": "string", "pattern": rf"^(?!.*\.\.){SAFE_NAME.pattern}$"})
 def read_safe_name(value: object) -> str:
     """Read a name that is safe as a file name on every system."""
     checked = read_option(value)
@@ -127,25 +144,25 @@ def read_safe_name(value: object) -> str:
     return checked
 
 
+@takes("name of a variable", {"type": "string", "pattern": f"^{VARIABLE.pattern}$"})
 def read_variable(value: object) -> str:
     """Read the name of an environment variable. What is refused is not shown: a URL has secrets."""
     name = read_option(value)
-    if not _VARIABLE.fullmatch(name):
+    if not VARIABLE.fullmatch(name):
         hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself must not be in the spec"
         raise Refused("this is not the name of an environment variable", hint, "E106")
     return name
 
 
-_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
-
-
-def flag(value: object) -> bool:
+@takes("true or false", {"type": "boolean"})
+def read_flag(value: object) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
         raise Refused(f"{show(value)} is not true or false", "write true or false", "E103")
     return value
 
 
+@takes("list of texts", _NAMES)
 def read_texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
     if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
@@ -153,6 +170,7 @@ def read_texts(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+@takes("list of texts", _NAMES | {"minItems": 1})
 def read_names(value: object) -> tuple[str, ...]:
     """Read a list of texts that holds at least one."""
     if value == []:
@@ -160,6 +178,7 @@ def read_names(value: object) -> tuple[str, ...]:
     return read_texts(value)
 
 
+@takes("list of lists of texts", {"type": "array", "items": _NAMES, "minItems": 1})
 def read_sets(value: object) -> tuple[tuple[str, ...], ...]:
     """Read a list of at least one list of texts; these may be empty."""
     hint = 'write [["...", "..."], ["..."]]'
@@ -170,9 +189,15 @@ def read_sets(value: object) -> tuple[tuple[str, ...], ...]:
     return build_list_reader(read_texts)(value)
 
 
-MAX_WAYS = 100
-
-
+@takes(
+    "whole number from 1, or list from 0",
+    {
+        "oneOf": [
+            _WAY | {"minimum": 1},
+            {"type": "array", "items": _WAY, "minItems": 1, "uniqueItems": True},
+        ]
+    },
+)
 def read_ways(value: object) -> tuple[int, ...]:
     """Read how many columns tables have: each number of a list, or all from 1 to a number."""
     if isinstance(value, list) and value:
@@ -197,6 +222,7 @@ def _read_way(value: object) -> int:
 WEIGHED_ALIKE = ("tables", "cells")
 
 
+@takes("`tables` or `cells`", {"enum": list(WEIGHED_ALIKE)})
 def read_weighed_alike(value: object) -> str:
     """Read what matters alike."""
     if isinstance(value, str) and value in WEIGHED_ALIKE:
@@ -204,6 +230,7 @@ def read_weighed_alike(value: object) -> str:
     raise build_word_refusal(value, "weigh", WEIGHED_ALIKE)
 
 
+@takes("list of values", {"type": "array", "items": _VALUE})
 def read_scalars(value: object) -> tuple[object, ...]:
     """Read a list of single values; their types are checked against the column's later."""
     if not isinstance(value, list):
@@ -216,6 +243,7 @@ def read_scalars(value: object) -> tuple[object, ...]:
     return tuple(value)
 
 
+@takes("value", _VALUE)
 def read_scalar(value: object) -> object:
     """Read a single value; its type is checked against the column's later."""
     if not isinstance(value, _SCALAR_TYPES):
@@ -226,6 +254,7 @@ def read_scalar(value: object) -> object:
 _SCALAR_TYPES = (str, bool, int, Decimal, Fraction, date, datetime)
 
 
+@takes("text", {"type": "string"})
 def read_option(value: object) -> str:
     """Read a text that may be empty or hold any character (CSV options)."""
     if not isinstance(value, str):
@@ -238,6 +267,21 @@ Quantiles: TypeAlias = tuple[Fraction, ...]
 MAX_QUANTILES = 100
 
 
+@takes(
+    "number in (0, 1), or list of them",
+    {
+        "oneOf": [
+            SHARE,
+            {
+                "type": "array",
+                "items": SHARE,
+                "minItems": 1,
+                "maxItems": MAX_QUANTILES,
+                "uniqueItems": True,
+            },
+        ]
+    },
+)
 def read_quantiles(value: object) -> Quantiles:
     """Read one quantile or a list, at most 100, each inside (0, 1) and once; they come rising."""
     if not isinstance(value, list):

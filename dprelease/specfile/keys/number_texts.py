@@ -7,12 +7,14 @@ never built.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.keys.section_reader import Fragment, takes
 
 PLACES = 12
 PROBABILITY_PLACES = 40
@@ -25,7 +27,22 @@ MAX_DESIGN_EFFECT = 1000
 MAX_SELECTION_DELTA = Fraction(1, 1000)
 LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
+# Parts of the JSON Schema.
+NUMBER: Fragment = {"type": "number", "exclusiveMinimum": -LARGEST, "exclusiveMaximum": LARGEST}
+POSITIVE: Fragment = {"type": "number", "exclusiveMinimum": 0}
+WEIGHT: Fragment = POSITIVE | {"maximum": MAX_EPSILON}
+SHARE: Fragment = POSITIVE | {"exclusiveMaximum": 1}
 
+
+def _build_range(least: int, most: int) -> Fragment:
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def _build_array(items: Fragment) -> Fragment:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+@takes("number", NUMBER)
 def read_exact(value: object, code: str = "E205", places: int = PLACES) -> Fraction:
     """Read a TOML integer or decimal exactly. Raises ``Refused``."""
     if isinstance(value, str):
@@ -39,6 +56,7 @@ def read_exact(value: object, code: str = "E205", places: int = PLACES) -> Fract
     return _check_range(value, value, code)
 
 
+@takes("number above 0", WEIGHT)
 def read_budget(value: object) -> Fraction:
     """Read an epsilon, rho or cap: above 0, at most 10^6. Raises ``Refused`` (E203)."""
     number = read_exact(value, "E203")
@@ -53,7 +71,8 @@ def read_budget(value: object) -> Fraction:
     return number
 
 
-def weight(value: object) -> Fraction:
+@takes("number above 0", WEIGHT)
+def read_weight(value: object) -> Fraction:
     """Read a query's weight: above 0, at most 10^6. Raises ``Refused`` (E203)."""
     number = read_exact(value, "E203")
     if not 0 < number <= MAX_EPSILON:
@@ -64,6 +83,7 @@ def weight(value: object) -> Fraction:
     return number
 
 
+@takes("number above 0, at most 1,000", POSITIVE | {"maximum": MAX_DESIGN_EFFECT})
 def read_design_effect(value: object) -> Fraction:
     """Read a survey's design effect: above 0, at most 1,000. Raises ``Refused`` (E205)."""
     number = read_exact(value)
@@ -74,6 +94,7 @@ def read_design_effect(value: object) -> Fraction:
     return number
 
 
+@takes("number in [0, 1)", {"type": "number", "minimum": 0, "exclusiveMaximum": 1})
 def read_probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
     number = read_exact(value, "E204", PROBABILITY_PLACES)
@@ -82,6 +103,7 @@ def read_probability(value: object) -> Fraction:
     return number
 
 
+@takes("number above 0, to 0.001", WEIGHT | {"maximum": float(MAX_SELECTION_DELTA)})
 def read_selection_delta(value: object) -> Fraction:
     """Read the delta of a selection of keys: above 0, at most 1/1000. Raises ``Refused``."""
     number = read_probability(value)
@@ -98,6 +120,7 @@ def read_selection_delta(value: object) -> Fraction:
     return number
 
 
+@takes("number above 0", POSITIVE)
 def read_halfwidth(value: object) -> Fraction:
     """Read the half-width of an accuracy target: above 0. Raises ``Refused``."""
     number = read_exact(value, "E240")
@@ -107,7 +130,8 @@ def read_halfwidth(value: object) -> Fraction:
     return number
 
 
-def display_step(value: object) -> Fraction:
+@takes("number above 0", POSITIVE)
+def read_positive(value: object) -> Fraction:
     """Read what figures are rounded to, or a share of them: above 0. Raises ``Refused``."""
     number = read_exact(value)
     if number <= 0:
@@ -115,6 +139,7 @@ def display_step(value: object) -> Fraction:
     return number
 
 
+@takes("number from 0.5 to below 1", {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1})
 def read_confidence(value: object) -> Fraction:
     """Read the confidence of an accuracy target: from 0.5 to below 1. Raises ``Refused``."""
     number = read_exact(value, "E240")
@@ -126,6 +151,7 @@ def read_confidence(value: object) -> Fraction:
     return number
 
 
+@takes("number", NUMBER | {"minimum": float(LEAST_INTERVAL), "maximum": float(MOST_INTERVAL)})
 def read_interval(value: object) -> Fraction:
     """Read the level of the noise intervals: from 0.5 to 0.999999. Raises ``Refused``."""
     number = read_exact(value)
@@ -135,17 +161,49 @@ def read_interval(value: object) -> Fraction:
     return number
 
 
-def bound(value: object) -> int:
-    """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
-    return _read_whole(value, MAX_BOUND, "E236")
+def _build_whole_reader(
+    words: str, most: int, code: str, hint: str = ""
+) -> Callable[[object], int]:
+    """Build a reader of whole numbers from 1 to ``most``; it raises ``Refused`` with the code."""
+
+    @takes(words, _build_range(1, most))
+    def read(value: object) -> int:
+        return _read_whole(value, most, code, hint)
+
+    return read
 
 
-def read_record_number(value: object) -> int:
-    """Read how many records are behind a figure: from 1 to 10^9. Raises ``Refused``."""
-    return _read_whole(value, MAX_BOUND, "E240", "write the number of records, such as 1000")
+# How many rows or groups of one unit count.
+read_limit = _build_whole_reader("whole number from 1", MAX_BOUND, "E236")
+# How many records are behind a figure.
+read_record_number = _build_whole_reader(
+    "whole number from 1", MAX_BOUND, "E240", "write the number of records, such as 1000"
+)
+# How many lines stand before the header.
+read_skipped_rows = _build_whole_reader(
+    "whole number from 1 to 10,000",
+    MAX_RECORD_LINES,
+    "E229",
+    "write how many lines stand before the header, such as 3",
+)
+# How many units there are in public.
+read_population = _build_whole_reader(
+    "whole number from 1",
+    10**12,
+    "E205",
+    "write the number of units, such as population = 3_000_000",
+)
+read_whole_number = _build_whole_reader(
+    "whole number from 1 to 1,000,000", 10**6, "E205", "write a whole number from 1 to 1,000,000"
+)
+# How many values are to be named.
+read_picks = _build_whole_reader(
+    "whole number from 1", 10**6, "E233", "write the number of values to name, such as k = 3"
+)
 
 
-def record_lines(value: object) -> int:
+@takes("whole number from 2 to 10,000", _build_range(2, MAX_RECORD_LINES))
+def read_record_lines(value: object) -> int:
     """Read how many lines one record may have: from 2 to 10,000. Raises ``Refused``."""
     hint = "write the most lines that one record has, such as 100"
     lines = _read_whole(value, MAX_RECORD_LINES, "E229", hint)
@@ -155,29 +213,7 @@ def record_lines(value: object) -> int:
     return lines
 
 
-def read_skipped_rows(value: object) -> int:
-    """Read how many lines stand before the header: from 1 to 10,000. Raises ``Refused``."""
-    hint = "write how many lines stand before the header, such as 3"
-    return _read_whole(value, MAX_RECORD_LINES, "E229", hint)
-
-
-def read_population(value: object) -> int:
-    """Read how many units there are in public: from 1 to 10^12. Raises ``Refused``."""
-    return _read_whole(
-        value, 10**12, "E205", "write the number of units, such as population = 3_000_000"
-    )
-
-
-def read_whole_number(value: object) -> int:
-    """Read a whole number from 1 to 10^6. Raises ``Refused``."""
-    return _read_whole(value, 10**6, "E205", "write a whole number from 1 to 1,000,000")
-
-
-def read_picks(value: object) -> int:
-    """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
-    return _read_whole(value, 10**6, "E233", "write the number of values to name, such as k = 3")
-
-
+@takes("number above 0, or list of them", {"oneOf": [POSITIVE, _build_array(POSITIVE)]})
 def read_bandwidth(value: object) -> tuple[Fraction, ...]:
     """Read a bandwidth, or a list of them: each above 0. Raises ``Refused`` (E270)."""
     numbers = tuple(read_exact(number, "E270") for number in _read_list(value, "E270"))
@@ -191,6 +227,15 @@ def read_bandwidth(value: object) -> tuple[Fraction, ...]:
 Points: TypeAlias = int | tuple[Fraction | tuple[Fraction, ...], ...]
 
 
+@takes(
+    "whole number from 2, or list",
+    {
+        "oneOf": [
+            _build_range(1, 10**6),
+            _build_array({"oneOf": [NUMBER, _build_array(NUMBER)]}),
+        ]
+    },
+)
 def read_points(value: object) -> Points:
     """Read a number of points, or a list of numbers and of lists. Raises ``Refused`` (E271)."""
     if isinstance(value, list):

@@ -28,7 +28,30 @@ from dprelease.statistics.shared.spec_keys import OwnKey
 
 NOT_YET = "not available in this version"
 T = TypeVar("T")
+Reader = TypeVar("Reader", bound=Callable[[Any], object])
+Fragment = dict[str, Any]
 V = TypeVar("V")
+
+
+class Takes(NamedTuple):
+    """What a reading function takes: in words for the reference, and as a part of JSON Schema."""
+
+    words: str
+    schema: Fragment
+
+
+TAKES: dict[Callable[[Any], object], Takes] = {}
+"""What each reading function takes that a key has."""
+
+
+def takes(words: str, schema: Fragment) -> Callable[[Reader], Reader]:
+    """State what a reading function takes. Dates are texts to JSON Schema, and pass for values."""
+
+    def note(read: Reader) -> Reader:
+        TAKES[read] = Takes(words, schema)
+        return read
+
+    return note
 
 
 class Finding(NamedTuple):
@@ -215,9 +238,20 @@ class Section:
 SectionType = TypeVar("SectionType", bound=Section)
 
 
+def name_section(section: type[Section]) -> str:
+    """Name a section in the JSON Schema."""
+    return section.__name__.removesuffix("Section").lower()
+
+
+def build_schema_ref(section: type[Section]) -> Fragment:
+    """Refer to a section in the JSON Schema."""
+    return {"$ref": f"#/$defs/{name_section(section)}"}
+
+
 def build_table_reader(section: type[SectionType]) -> Callable[[object], SectionType]:
     """Read a table within a section; one with a finding in it counts as not read."""
 
+    @takes("table, see below", build_schema_ref(section))
     def read_table(value: object) -> SectionType:
         if not isinstance(value, Mapping):
             raise Refused(f"{show(value)} is not a table", "write its keys in { }", "E103")

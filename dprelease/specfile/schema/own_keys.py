@@ -16,11 +16,11 @@ from dprelease.specfile.keys.fields import (
     read_weighed_alike,
 )
 from dprelease.specfile.keys.number_texts import (
-    display_step,
     read_bandwidth,
     read_exact,
     read_picks,
     read_points,
+    read_positive,
     read_whole_number,
 )
 from dprelease.specfile.keys.section_reader import Key
@@ -33,7 +33,7 @@ READERS: Mapping[Kind[Any], Callable[[object], object]] = {
     kinds.WHOLE_NUMBER: read_whole_number,
     kinds.NUMBER_OF_VALUES: read_picks,
     kinds.NUMBER: read_exact,
-    kinds.POSITIVE_NUMBER: display_step,
+    kinds.POSITIVE_NUMBER: read_positive,
     kinds.BANDWIDTHS: read_bandwidth,
     kinds.CURVE_POINTS: read_points,
     kinds.QUANTILES: read_quantiles,

@@ -9,14 +9,21 @@ from dprelease.specfile.keys.fields import (
     read_text,
 )
 from dprelease.specfile.keys.number_texts import (
-    display_step,
     read_budget,
     read_confidence,
     read_halfwidth,
+    read_positive,
     read_record_number,
     read_selection_delta,
 )
-from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
+from dprelease.specfile.keys.section_reader import (
+    Choice,
+    Key,
+    Section,
+    build_schema_ref,
+    build_table_reader,
+    takes,
+)
 
 NormName = Literal["l1", "l2"]
 PartStatistic = Literal["sum", "count"]
@@ -64,6 +71,10 @@ class Half(NamedTuple):
     short: bool
 
 
+@takes(
+    "condition, or table, see below",
+    {"oneOf": [{"type": "string", "pattern": r"\S"}, build_schema_ref(PartSection)]},
+)
 def read_half(value: object) -> Half:
     """Read a numerator or denominator: a condition, or a table."""
     if isinstance(value, str):
@@ -108,7 +119,7 @@ class ClipSection(Section, header="bounding = { ... }"):
         remedy='write the norm, clip = "l1", or clip = "l2" for Gaussian noise',
     )
     bound = Key(
-        display_step,
+        read_positive,
         "the largest norm, in the unit of the figure, from a public rule; a smaller one needs less "
         "noise and takes more off the figures",
         remedy="write the largest norm of a person's totals, such as bound = 500",

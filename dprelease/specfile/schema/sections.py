@@ -16,9 +16,9 @@ from dprelease.local.perturb_section import PerturbSection
 from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.report_format import DEFAULT_REPORT_FORMATS
 from dprelease.specfile.keys.fields import (
-    flag,
-    label,
     read_decimals,
+    read_flag,
+    read_label,
     read_labels,
     read_licence,
     read_line,
@@ -31,17 +31,17 @@ from dprelease.specfile.keys.fields import (
     read_variable,
 )
 from dprelease.specfile.keys.number_texts import (
-    bound,
-    display_step,
     read_budget,
     read_design_effect,
     read_exact,
     read_interval,
+    read_limit,
     read_population,
+    read_positive,
     read_probability,
+    read_record_lines,
     read_skipped_rows,
-    record_lines,
-    weight,
+    read_weight,
 )
 from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
 from dprelease.specfile.schema.own_keys import read_own_keys
@@ -156,7 +156,7 @@ class DataSection(Section, header="[data]"):
     quote = Key(read_option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
     encoding = Key(read_option, "utf-8, latin-1 or cp1252", '"utf-8"')
     null_values = Key(read_texts, "texts that stand for a missing value", '[""]')
-    header = Key(flag, "whether the first line names the columns", "true")
+    header = Key(read_flag, "whether the first line names the columns", "true")
     skip_rows = Key(
         read_skipped_rows,
         "how many lines stand before the header, such as a title: 1 to 10,000",
@@ -170,16 +170,16 @@ class DataSection(Section, header="[data]"):
         "none",
     )
     names = Key(read_texts, "the columns' names, all in order, when `header = false`")
-    strip = Key(flag, "removes spaces and tabs around fields", "false")
+    strip = Key(read_flag, "removes spaces and tabs around fields", "false")
     decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
     thousands = Key(
         read_option,
         "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
         "none",
     )
-    multiline = Key(flag, "whether a field in quotes may hold line breaks", "false")
+    multiline = Key(read_flag, "whether a field in quotes may hold line breaks", "false")
     max_lines_per_record = Key(
-        record_lines, "with `multiline`, the most lines of one record: 2 to 10,000", "1,000"
+        read_record_lines, "with `multiline`, the most lines of one record: 2 to 10,000", "1,000"
     )
 
 
@@ -191,17 +191,17 @@ class BoundingSection(Section, header="[privacy.bounding]"):
     )
 
     max_rows_per_unit = Key(
-        bound,
+        read_limit,
         "most rows of one unit that count in a table",
         remedy="write how many rows of one unit count in a table; further rows are left out",
     )
     max_groups_per_unit = Key(
-        bound,
+        read_limit,
         "most groups of a table in which rows of one unit count; needs a `[[query]]`",
         "required with a query",
     )
     max_rows_per_unit_per_group = Key(
-        bound, "most rows of one unit that count in one group", "as many as in the table"
+        read_limit, "most rows of one unit that count in one group", "as many as in the table"
     )
 
 
@@ -273,7 +273,7 @@ class LedgerSection(Section, header="[ledger]"):
         "the ledger's path, or the variable's name, with `.witness`",
     )
     disjoint_periods = Key(
-        flag,
+        read_flag,
         "each protected unit has records in one period only; needs `{period}` in the path of "
         "the data",
         "false",
@@ -332,7 +332,7 @@ class ColumnSection(Section, header="[columns.NAME]"):
     )
     expression = Key(read_text, "computes the column from others of the same record")
     source = Key(read_text, "which public rule the bounds or keys come from", "warned")
-    label = Key(label, "what people read instead of the column's name", "the name")
+    label = Key(read_label, "what people read instead of the column's name", "the name")
     labels = Key(read_labels, 'what people read instead of the keys: `{ m = "Men" }`', "the keys")
 
 
@@ -344,18 +344,18 @@ class PostprocessSection(Section, header="[postprocess]"):
     )
 
     consistent = Key(
-        flag,
+        read_flag,
         "tables of the same count or sum over the same records are made to agree by weighted least "
         "squares; cells then add up to their totals exactly",
         "false",
     )
     nonnegative = Key(
-        flag,
+        read_flag,
         "counts, and sums with a lower bound of 0 or more, are moved to 0 or more; they still add "
         "up to the noisy total",
         "false",
     )
-    integer = Key(flag, "counts and sums become whole numbers; totals are kept", "false")
+    integer = Key(read_flag, "counts and sums become whole numbers; totals are kept", "false")
     publish_if = Key(
         read_text,
         "a condition on `value`, `noise_moe`, `count` and other figures of the row; where it is "
@@ -366,12 +366,12 @@ class PostprocessSection(Section, header="[postprocess]"):
         read_exact, "for counts and sums, short for `publish_if` with `value >=`", "never"
     )
     round_to = Key(
-        display_step,
+        read_positive,
         "figures are finally rounded to multiples of this; their intervals become wider",
         "exact",
     )
     flag_unreliable_at = Key(
-        display_step, "a figure is flagged if its half-width is more than this share of it", "0.3"
+        read_positive, "a figure is flagged if its half-width is more than this share of it", "0.3"
     )
 
 
@@ -413,7 +413,9 @@ class QuerySection(Section, header="[[query]]"):
     epsilon = Key(read_budget, "the query's own budget")
     delta = Key(read_probability, "with `epsilon`, for Gaussian noise")
     rho = Key(read_budget, "the query's own budget in zCDP")
-    weight = Key(weight, "how much its variance matters when the rest of the total is shared", "1")
+    weight = Key(
+        read_weight, "how much its variance matters when the rest of the total is shared", "1"
+    )
     accuracy = Key(read_accuracy, "the largest acceptable noise, instead of a budget")
     mechanism = Choice[Mechanism](
         Mechanism,
@@ -422,13 +424,13 @@ class QuerySection(Section, header="[[query]]"):
     )
     table = Key(read_safe_name, "the table in which it is published", "`overall` or `by_...`")
     weight_by_survey = Key(
-        flag,
+        read_flag,
         "whether the survey weight of `[data]` applies; write false for statistics that can't be "
         "weighted",
         "true where `[data]` has a `weight`",
     )
-    title = Key(label, "what people read instead of the name", "the name")
-    unit = Key(label, "the unit of the figure, such as days or EUR")
+    title = Key(read_label, "what people read instead of the name", "the name")
+    unit = Key(read_label, "the unit of the figure, such as days or EUR")
     description = Key(read_text, "what the figure is, in your own words, beside its definition")
     decimals = Key(read_decimals, "the number of decimals shown", "two digits of the half-width")
     consistent = PostprocessSection.consistent

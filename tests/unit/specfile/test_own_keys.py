@@ -4,7 +4,7 @@ import pytest
 
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.keys.number_texts import read_whole_number
-from dprelease.specfile.schema.json_schema import KINDS
+from dprelease.specfile.keys.section_reader import TAKES
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.shared import spec_keys
@@ -14,7 +14,7 @@ from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 def test_each_kind_of_value_is_read_and_described() -> None:
     kinds = {value for value in vars(spec_keys).values() if isinstance(value, spec_keys.Kind)}
     assert kinds == set(READERS)
-    assert set(READERS.values()) <= set(KINDS)
+    assert set(READERS.values()) <= set(TAKES)
 
 
 @pytest.mark.parametrize("name", STATISTICS)

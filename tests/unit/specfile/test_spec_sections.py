@@ -13,7 +13,7 @@ from dprelease.language import LANGUAGES
 from dprelease.model.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.keys.fields import flag, read_line
+from dprelease.specfile.keys.fields import read_flag, read_line
 from dprelease.specfile.keys.number_texts import read_exact
 from dprelease.specfile.keys.section_reader import (
     Choice,
@@ -36,7 +36,7 @@ class Inner(Section):
 
 class Outer(Section):
     title = Key(read_line, remedy="give it a title")
-    shown = Key(flag)
+    shown = Key(read_flag)
     words = Choice[Colour](Colour, "green")
     colour = Choice[Colour | None](Colour, None)
     paint = Choice[Colour](Colour, "red")
