@@ -90,12 +90,10 @@ def _list_columns(query: SpecQuery) -> list[Column] | None:
     columns: list[Column] = []
     for number, name in enumerate(names):
         keys = ("column",) if stated_keys == ["column"] else ("columns", number)
-        if name in names[:number]:
-            part.complain("E231", f"{show(name)} is named twice", *keys)
-        elif name in (model.by or ()):
+        if name in (model.by or ()) and name not in names[:number]:
             message = f"{show(name)} is in `by` and is also a column of the density"
             part.complain("E217", message, *keys, hint="remove it from `by`")
-        elif query.check_shared(name, *keys) and (declared := query.find(name, *keys)) is not None:
+        elif (declared := query.find_new(name, names[:number], *keys)) is not None:
             column = declared.column
             if column.type is ColumnType.BOOLEAN:
                 message = f"a density can't use {show(name)}, which is a boolean"

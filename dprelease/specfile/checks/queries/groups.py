@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Group, KeySelection
-from dprelease.specfile.checks.columns.column import attempt_bins
+from dprelease.specfile.checks.columns.column import DeclaredColumn, attempt_bins
 from dprelease.specfile.checks.columns.domains import (
     BINNED,
     build_sort_key,
@@ -58,21 +58,14 @@ _SELECTED = "partition_selection = { delta = 1e-8 } shows the groups of many uni
 
 def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     """Make the groups of `by`; None when one of them is not usable."""
-    groups: list[Group] = []
-    seen: set[str] = set()
-    usable = "by" not in query.part.bad
-    for number, name in enumerate(query.model.by or ()):
-        group = None
-        if name in seen:
-            query.part.complain("E231", f"{show(name)} is named twice", "by", number)
-        elif query.check_shared(name, "by", number):  # before it is asked to be declared
-            group = _group(query, name, number)
-        seen.add(name)
-        if group is None:
-            usable = False
-        else:
-            groups.append(group)
-    if not usable:
+    names = query.model.by or ()
+    groups = [
+        group
+        for number, name in enumerate(names)
+        if (declared := query.find_new(name, names[:number], "by", number)) is not None
+        and (group := _group(query, declared)) is not None
+    ]
+    if len(groups) < len(names) or "by" in query.part.bad:
         return None
     if query.model.partition_selection is not None and not any(group.private for group in groups):
         message = "partition_selection has no effect: no group has private keys"
@@ -89,18 +82,15 @@ def read_selection(query: SpecQuery) -> KeySelection | None:
     return KeySelection(section.delta, section.epsilon)
 
 
-def _group(query: SpecQuery, name: str, number: int) -> Group | None:
-    declared = query.find(name, "by", number)
-    if declared is None:
-        return None
-    group = make_group(declared.column)
+def _group(query: SpecQuery, declared: DeclaredColumn) -> Group | None:
+    column = declared.column
+    group = make_group(column)
     if group is not None or not declared.keyless:
         return group
     if query.model.partition_selection is not None:
-        column = declared.column
-        return Group(name, column.type, (), null_label=column.null_value, private=True)
+        return Group(column.name, column.type, (), null_label=column.null_value, private=True)
     if query.part.is_sound("partition_selection"):
-        message = f"{show(name)} has no public keys, so the set of groups would reveal data"
+        message = f"{show(column.name)} has no public keys, so the set of groups would reveal data"
         query.part.complain("E202", message, "by", hint=f"{_PUBLIC}; or {_SELECTED}")
     return None
 

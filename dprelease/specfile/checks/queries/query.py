@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
-from typing import NamedTuple, TypeVar
 
 from dprelease.model import (
     Accuracy,
@@ -12,7 +11,6 @@ from dprelease.model import (
     Clip,
     ClipNorm,
     Column,
-    Expression,
     Grid,
     Group,
     Query,
@@ -38,8 +36,6 @@ from dprelease.statistics.shared.spec_keys import BOUNDING, ColumnUse, Details, 
 from dprelease.statistics.shared.statistic import SpecKeys
 from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
-T = TypeVar("T")
-
 WEIGHTED = "weight_by_survey"
 
 
@@ -48,7 +44,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
 
     Each part that is missing has a complaint.
     """
-    query, model = SpecQuery(part, context), part.model
+    query, model = StatisticQuery(part, context), part.model
     statistic = query.statistic
     takes = statistic.keys if statistic is not None else SpecKeys()
     if statistic is None:
@@ -72,7 +68,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     where = query.read_condition(model.where, "where") if not takes.where_is_numerator else None
     details: Details | None = Details()
     if statistic is not None:
-        details = statistic.read_details(DetailsReader(query), column, own)
+        details = statistic.read_details(query, column, own)
     several = None
     if groups is not None and (takes.tables_of or part.value(LEVELS) is not None):
         # Imported where it is needed, as above.
@@ -236,77 +232,55 @@ def _has_few_cells(
     return False
 
 
-class DetailsReader(NamedTuple):
+class StatisticQuery(SpecQuery):
     """A query as its statistic reads it, see ``QueryReader``."""
-
-    query: SpecQuery
-
-    def read_value(self, key: OwnKey[T]) -> T | None:
-        """Give the value of a key of the query."""
-        return self.query.part.value(key)
-
-    def read_where(self) -> str | None:
-        """Give the text of the query's condition."""
-        return self.query.model.where
-
-    def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
-        """Read a condition."""
-        return self.query.read_condition(text, *keys)
-
-    def note_missing(self, key: str, hint: str) -> None:
-        """Complain of an absent key."""
-        self.query.note_missing(key, hint)
-
-    def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
-        """Complain of what stands at some keys."""
-        self.query.part.complain(code, message, *keys, hint=hint)
 
     def read_clip(self, column: Column | None) -> Clip | None:
         """Read what the totals of a person are scaled to."""
-        if self.query.part.value(BOUNDING) is None:
+        if self.part.value(BOUNDING) is None:
             return None
         # Imported where it is needed, as below: most queries limit rows.
         from dprelease.specfile.checks.queries.clip_checks import read_clip
 
-        return read_clip(self.query, column)
+        return read_clip(self, column)
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that a quantile may take."""
         # Imported where it is needed, as below: most specs have no candidates.
         from dprelease.specfile.checks.queries.candidate_checks import read_points
 
-        return read_points(self.query, column, grid)
+        return read_points(self, column, grid)
 
     def read_scored_candidates(self) -> Candidates | None:
         """Read the candidates of a choice and their score."""
         from dprelease.specfile.checks.queries.candidate_checks import read_best
 
-        return read_best(self.query)
+        return read_best(self)
 
     def read_ratio_part(self, key: OwnKey[object]) -> RatioPart | None:
         """Make the numerator or denominator of a ratio."""
-        query, half = self.query, self.read_value(key)
+        half = self.part.value(key)
         if not isinstance(half, Half):
             return None
         section = half.section
-        where = query.read_condition(section.where, key.name, *(() if half.short else ("where",)))
+        where = self.read_condition(section.where, key.name, *(() if half.short else ("where",)))
         statistic = STATISTICS.get(section.statistic or "")
         is_sum = statistic is not None and statistic.keys.column is ColumnUse.NUMBERS
         if section.column is None:
             if not is_sum:
                 return RatioPart(None, where)
             message = f"the sum in the {key.name} has no `column`"
-            query.part.complain("E110", message, key.name, hint='write column = "..."', at="key")
+            self.part.complain("E110", message, key.name, hint='write column = "..."', at="key")
             return None
         if statistic is not None and not is_sum:
             hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
             message = f"a count takes no column in the {key.name}"
-            query.part.complain("E217", message, key.name, "column", hint=hint)
+            self.part.complain("E217", message, key.name, "column", hint=hint)
             return None
-        declared = query.find(section.column, key.name, "column")
+        declared = self.find(section.column, key.name, "column")
         if declared is None:
             return None
-        query.check_numeric(declared, "sum", key.name, "column")
+        self.check_numeric(declared, "sum", key.name, "column")
         return RatioPart(declared.column, where)
 
 

@@ -5,10 +5,15 @@ Known to all queries is the column of survey weights that ``[data] weight`` name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Container, Mapping
+from typing import NamedTuple, TypeVar
 
-from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression
+from dprelease.model import (
+    NUMERIC_TYPES,
+    Column,
+    ColumnType,
+    Expression,
+)
 from dprelease.specfile.checks.columns.column import DeclaredColumn, find_column
 from dprelease.specfile.checks.columns.expression_checks import read_expression
 from dprelease.specfile.checks.columns.list_files import Lists
@@ -17,8 +22,11 @@ from dprelease.specfile.complaints.reporter import Reporter
 from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import DataSection, QuerySection
 from dprelease.specfile.schema.structure import Parts
+from dprelease.statistics.shared.spec_keys import OwnKey
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
+
+T = TypeVar("T")
 
 LARGEST_SQUARED = 2**31
 """Squares of so many steps add up in 128 bits over any number of records."""
@@ -76,13 +84,34 @@ class SpecQuery(NamedTuple):
             message = f"{self.model.statistic} has no `{key}`"
             self.part.complain("E110", message, hint=hint, at="key")
 
+    def read_value(self, key: OwnKey[T]) -> T | None:
+        """Give the value of a key of the query."""
+        return self.part.value(key)
+
+    def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
+        """Complain of what stands at some keys."""
+        self.part.complain(code, message, *keys, hint=hint)
+
     def find(self, name: str, *keys: str | int) -> DeclaredColumn | None:
         """Look up a declared column that is named at a key; complain if there is none."""
         return find_column(name, self.context.columns, self.part, *keys)
 
+    def find_new(
+        self, name: str, before: Container[str], *keys: str | int
+    ) -> DeclaredColumn | None:
+        """Look up a column to group by; complain if it is named before, too, or holds units."""
+        if name in before:
+            self.part.complain("E231", f"{show(name)} is named twice", *keys)
+            return None
+        return self.find(name, *keys) if self.check_shared(name, *keys) else None
+
     def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition; complain and give None if it is refused."""
         return read_expression(text, self.context.base_types, "condition", self.part, *keys)
+
+    def read_where(self) -> str | None:
+        """Give the text of the query's condition."""
+        return self.model.where
 
     def check_shared(self, name: str, *keys: str | int) -> bool:
         """Complain when groups or values to choose from would be the units themselves."""

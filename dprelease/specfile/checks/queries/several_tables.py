@@ -200,23 +200,18 @@ def _build_groups(
 ) -> tuple[Group, ...] | None:
     """Make the groups of some columns; None, with complaints, if one is not usable."""
     groups = [
-        _group(query, name, (*path, at), again=name in (*before, *names[:at]))
-        for at, name in enumerate(names)
+        _group(query, name, (*before, *names[:at]), (*path, at)) for at, name in enumerate(names)
     ]
     usable = tuple(group for group in groups if group is not None)
     return usable if len(usable) == len(groups) else None
 
 
-def _group(query: SpecQuery, name: str, path: Path, *, again: bool) -> Group | None:
-    part = query.part
-    if again:
-        part.complain("E231", f"{show(name)} is named twice", *path)
-        return None
-    declared = query.find(name, *path) if query.check_shared(name, *path) else None
+def _group(query: SpecQuery, name: str, before: Sequence[str], path: Path) -> Group | None:
+    declared = query.find_new(name, before, *path)
     group = make_group(declared.column) if declared is not None else None
     if group is None and declared is not None and declared.keyless:
         message = f"{show(name)} has no public keys, so the set of groups would reveal data"
-        part.complain("E202", message, *path, hint=_PUBLIC)
+        query.part.complain("E202", message, *path, hint=_PUBLIC)
     return group
 
 
