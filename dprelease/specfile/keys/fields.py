@@ -32,12 +32,12 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECA
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSEEN = re.compile("[\u2028-\u202e\u2066-\u2069]")
 _LONGEST = 10_000
-_LONGEST_LABEL = 200
+LONGEST_LABEL = 200
 MAX_WAYS = 100
 
 # Parts of the JSON Schema.
 _LINE: Fragment = {"type": "string", "pattern": r"^[^\n\t]*[^\s][^\n\t]*$"}
-_LABEL: Fragment = _LINE | {"maxLength": _LONGEST_LABEL}
+_LABEL: Fragment = _LINE | {"maxLength": LONGEST_LABEL}
 _NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
 _WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": MAX_WAYS}
@@ -81,8 +81,8 @@ def read_day(value: object) -> str:
 def read_label(value: object) -> str:
     """Read a short text of one line that stands in a heading, a row or a chart."""
     checked = read_line(value)
-    if len(checked) > _LONGEST_LABEL:
-        message = f"the text is longer than {_LONGEST_LABEL} characters"
+    if len(checked) > LONGEST_LABEL:
+        message = f"the text is longer than {LONGEST_LABEL} characters"
         raise Refused(message, "shorten it: a report has one line for it", "E107")
     if _UNSEEN.search(checked):
         message = (

@@ -101,36 +101,18 @@ class Details(NamedTuple):
 class QueryReader(Protocol):
     """The reader of one ``[[query]]``, as a statistic uses it.
 
-    A method that returns None for what is written has recorded a complaint.
+    A method that returns None for what is written has recorded a complaint. Complaints are placed
+    at ``keys``, which lead from the query to a value.
     """
 
     def read_value(self, key: OwnKey[T]) -> T | None:
-        """Read the value of a key.
-
-        Args:
-            key: One of the statistic's own keys.
-
-        Returns:
-            The value; None if the key is absent or its value was refused.
-        """
+        """Read the value of one of the statistic's own keys; None, too, if it is absent."""
 
     def read_where(self) -> str | None:
-        """Read the text of the query's condition.
-
-        Returns:
-            The text; None if there is none.
-        """
+        """Read the text of the query's condition; None if there is none."""
 
     def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
-        """Parse a condition.
-
-        Args:
-            text: The condition as written, or None.
-            keys: The place of the condition below the query, for complaints.
-
-        Returns:
-            The parsed condition; None if there is none or it was refused.
-        """
+        """Parse a condition; None, too, if there is no text."""
 
     def note_missing(self, key: str, hint: str) -> None:
         """Complain that a needed key is absent, unless it may only be misspelt.
@@ -141,52 +123,23 @@ class QueryReader(Protocol):
         """
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
-        """Complain of the value at some keys.
-
-        Args:
-            code: The code of the complaint.
-            message: The problem.
-            hint: The remedy.
-            keys: The place of the value below the query.
-        """
+        """Complain of the value at some keys: its problem, and the remedy as hint."""
 
     def read_ratio_part(self, key: OwnKey[object]) -> Part | None:
-        """Read the numerator or the denominator of a ratio.
-
-        Args:
-            key: The key of that part.
-
-        Returns:
-            The part; None if it was refused.
-        """
+        """Read the numerator or the denominator of a ratio, whichever the key is."""
 
     def read_clip(self, column: Column | None) -> Clip | None:
-        """Read what the totals of a person are scaled to.
+        """Read what the totals of a person are scaled to: a norm, and its bound in grid steps.
 
         Args:
             column: The column that is summed; None where records are counted.
-
-        Returns:
-            The norm and its bound in grid steps; None if there is none or it was refused.
         """
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
-        """Read the values that ``candidates`` or its file lists for a column.
-
-        Args:
-            column: The query's column.
-            grid: The grid of that column.
-
-        Returns:
-            Grid integers; None if the list was refused.
-        """
+        """Read the values that ``candidates`` or its file lists for a column, as grid integers."""
 
     def read_scored_candidates(self) -> Candidates | None:
-        """Read the candidates and their score.
-
-        Returns:
-            The candidates; None if they were refused.
-        """
+        """Read the candidates and their score."""
 
 
 # Keys of several statistics. A key of one statistic stands in its file.

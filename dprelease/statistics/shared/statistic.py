@@ -98,14 +98,7 @@ class Neighbours(Struct, frozen=True):
 
 
 def read_neighbours(release: Release) -> Neighbours:
-    """Read the neighbour relation and the contribution limits from a spec.
-
-    Args:
-        release: The release as its spec describes it.
-
-    Returns:
-        The difference of two neighbouring tables.
-    """
+    """Read the neighbour relation and the contribution limits from a spec."""
     bounding = release.privacy.bounding
     if bounding is None:
         missing = not release.privacy.has_fixed_records
@@ -207,7 +200,9 @@ INTERVAL = (*ESTIMATE, "_low", "_high")
 class Statistic(ABC):
     """A statistic: its spec keys, its release, its sensitivity, and how its figures are read.
 
-    Defaults hold for most statistics; each overrides what differs.
+    Defaults hold for most statistics; each overrides what differs. In all methods ``query`` is a
+    query of this statistic, ``step`` its step as the query sees it, ``noisy[i][cell]`` are the
+    released integers with noise, and ``interval`` is the level of noise intervals.
     """
 
     name: str
@@ -287,23 +282,12 @@ class Statistic(ABC):
         return Details()
 
     def describe_meaning(self, query: Query) -> Text:
-        """Describe what a figure is, in a few words.
-
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            The text.
-        """
+        """Describe what a figure is, in a few words."""
         subject = self.what if query.survey_weight is None else self.what_weighted
         return sentence(subject)
 
     def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
         """Define what is computed, but for the records and values that all statistics share.
-
-        Args:
-            query: A query of this statistic.
-            spell: Spells an expression in words.
 
         Returns:
             Whole sentences. Condition, bounds, weight and groups are told by the caller.
@@ -312,21 +296,11 @@ class Statistic(ABC):
         return (sentence(self.definition, column=column),)
 
     def explain_step(self, step: Step) -> Text:
-        """Explain what a table of noise scales does not show.
-
-        Args:
-            step: A step that a query of this statistic leads.
-
-        Returns:
-            The text; empty if there is nothing to explain.
-        """
+        """Explain what a table of noise scales does not show; empty if there is nothing."""
         return sentence(self.explained) if self.explained else ""
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """List the factor of each released integer in every column that is linear in them.
-
-        Args:
-            query: A query of this statistic.
 
         Returns:
             Factors by column name, one for each released integer.
@@ -337,9 +311,6 @@ class Statistic(ABC):
     def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
         """Return the range of a figure that is a share of two sums on a scale.
 
-        Args:
-            query: A query of this statistic.
-
         Returns:
             The values of the shares 0 and 1; None for other figures.
         """
@@ -347,26 +318,14 @@ class Statistic(ABC):
         return None
 
     def explain_reading(self, level: str) -> Text:
-        """Explain how figures are read.
+        """Explain how figures are read; empty if there is nothing to explain.
 
-        Args:
-            level: The level of noise intervals, in percent.
-
-        Returns:
-            The text; empty if there is nothing to explain.
+        ``level`` is the level of noise intervals, in percent.
         """
         return sentence(self.reading, level=level) if self.reading else ""
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Give the hazards of reading the figures of a step.
-
-        Args:
-            step: A step as the query sees it.
-            interval: The level of noise intervals.
-
-        Yields:
-            Hazards, each with the query's name.
-        """
+        """Give the hazards of reading the figures of a step, each with the query's name."""
         if self.hazard is not None:
             title, note = self.hazard.title, self.hazard.note
             yield Hazard(self.hazard.place, title, note, step.query.name)
@@ -396,53 +355,30 @@ class Statistic(ABC):
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """List the suffixes of the published columns after the query's name, in order.
 
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            The suffixes; "" is the column of the figure itself.
+        "" is the column of the figure itself.
         """
         return self.suffixes
 
     @abstractmethod
     def define_release(self, query: Query) -> Released:
-        """Define the exact integers of a cell and their combinations that get noise.
-
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            Measures, transform and units of the release.
-        """
+        """Define the exact integers of a cell and their combinations that get noise."""
 
     def define_alternatives(self, query: Query) -> tuple[Released, ...]:
-        """Define other releases of the same, which may err less with some noise.
+        """Define other releases of the same, in the order in which they are tried.
 
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            The other releases, in the order in which they are tried.
+        With some noise they may err less.
         """
         return ()
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
-        """Compute the mean variance of the figures.
+        """Compute the mean variance of the figures, in units of that of one released integer.
 
-        Args:
-            query: A query of this statistic.
-            axes: The matrices by which the released integers are mixed.
-
-        Returns:
-            The variance in units of that of one released integer.
+        The released integers are mixed by the matrices ``axes``.
         """
         return Fraction(1)
 
     def list_aspects(self, query: Query) -> tuple[tuple[Fraction, ...], ...]:
         """List what is to err little: combinations of the integers that it releases by itself.
-
-        Args:
-            query: A query of this statistic.
 
         Returns:
             The factors of each, so that its error is in the unit of what is published. Empty if
@@ -451,13 +387,7 @@ class Statistic(ABC):
         return ()
 
     def describe_row(self, query: Query) -> Row:
-        """Describe the integers that one row adds to its cell.
-
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            Bounds on these integers, in grid steps.
+        """Describe the integers that one row adds to its cell: bounds on them, in grid steps.
 
         Raises:
             TypeError: The statistic overrides ``bound_sensitivity`` instead.
@@ -466,10 +396,6 @@ class Statistic(ABC):
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables.
-
-        Args:
-            query: A query of this statistic.
-            neighbours: The neighbour relation and the contribution limits.
 
         Returns:
             L1 and squared L2 bound in grid steps, with the derivation.
@@ -482,54 +408,24 @@ class Statistic(ABC):
         return bound_change(query, neighbours, row, outside=outside)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
-        """Plan how a query is read from sums that several statistics share.
-
-        Args:
-            query: A query of this statistic.
-            sums: The shared release.
-
-        Returns:
-            The read.
-        """
+        """Plan how a query is read from sums that several statistics share."""
         return Read(query, sums.step, sums.rows)
 
     def list_published_groups(self, query: Query) -> tuple[Group, ...]:
-        """List the groups by which the figures are published.
-
-        Args:
-            query: A query of this statistic.
-
-        Returns:
-            The groups, in the order of the table's columns.
-        """
+        """List the groups by which the figures are published, in the order of the columns."""
         return query.groups
 
     @abstractmethod
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Build the output columns from noisy integers: estimates, noise intervals, flags.
 
-        Args:
-            step: The step as the query sees it.
-            noisy: The noisy integers, ``noisy[i][cell]``.
-            interval: The level of noise intervals.
-
-        Returns:
-            The columns, with one value for each cell.
+        Each column has one value for each cell.
         """
 
     def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
         """Build the output columns of a figure whose count is fitted to other steps too.
-
-        Args:
-            step: The step as the query sees it.
-            noisy: The noisy integers, ``noisy[i][cell]``.
-            interval: The level of noise intervals.
-            together: The fitted count.
-
-        Returns:
-            The columns, with one value for each cell.
 
         Raises:
             TypeError: The statistic has no count that others share.
@@ -541,13 +437,7 @@ class Statistic(ABC):
     ) -> list[OutputColumn]:
         """Build the output columns of figures whose parts are combined of several steps' integers.
 
-        Args:
-            step: The step as the query sees it.
-            parts: What the statistic would have released by itself, with noise.
-            interval: The level of noise intervals.
-
-        Returns:
-            The columns, with one value for each cell.
+        ``parts`` are what the statistic would have released by itself, with noise.
 
         Raises:
             TypeError: The statistic has a single part.
@@ -555,15 +445,7 @@ class Statistic(ABC):
         raise TypeError("only a share has several parts")
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """Describe the size of the noise before any data is read.
-
-        Args:
-            step: The step as the query sees it.
-            interval: The level of noise intervals.
-
-        Returns:
-            The text.
-        """
+        """Describe the size of the noise before any data is read."""
         records = choose_example_records(step.query)
         half = self.compute_halfwidth_at(step, interval, records)
         error: Text = sentence("statistics.error.no_interval")
@@ -576,50 +458,27 @@ class Statistic(ABC):
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Compute the half-width at a number of records, for figures whose error depends on it.
 
-        Args:
-            step: The step as the query sees it.
-            interval: The level of noise intervals.
-            records: The number of records, of weighted ones their sum.
-
-        Returns:
-            The half-width in the unit of the figure; None if every cell has the same, or so few
-            records have none.
+        ``records`` of weighted ones is their sum. The half-width is in the unit of the figure; None
+        if every cell has the same, or so few records have none.
         """
         return None
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """Compute the half-width of the noise interval, if every cell has the same.
+        """Compute the half-width of the noise interval, in the unit of the figure.
 
-        Args:
-            step: The step as the query sees it.
-            interval: The level of noise intervals.
-
-        Returns:
-            The half-width in the unit of the figure; None if it differs by cell.
+        None if it differs by cell.
         """
         return None
 
     def compute_selecting_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
         """Compute the half-width of what selects private keys, far above the threshold.
 
-        Args:
-            step: The step as the query sees it; it selects keys.
-            interval: The level of noise intervals.
-
-        Returns:
-            The half-width, in units that are counted.
+        It is in units that are counted.
         """
         return self.compute_halfwidth(step, interval) or Fraction(0)
 
     def find_settled_units(self, step: Step, interval: Fraction) -> int:
         """Find the noisy number of units from which the selection of keys hardly widens intervals.
-
-        Args:
-            step: The step as the query sees it; it selects keys by several integers.
-            interval: The level of noise intervals.
-
-        Returns:
-            The number.
 
         Raises:
             TypeError: The statistic selects no keys like that.
@@ -629,12 +488,7 @@ class Statistic(ABC):
     def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
         """Find the number of a cell's values below which its figure says nothing.
 
-        Args:
-            step: The step as the query sees it.
-            interval: The level of noise intervals.
-
-        Returns:
-            The number, a function of the plan alone; None if it is not known.
+        It is a function of the plan alone; None if it is not known.
         """
         return None
 
@@ -696,14 +550,7 @@ def find_largest_weight(query: Query) -> int:
 
 
 def weight_step(query: Query) -> Fraction:
-    """Find the value of one grid step of the survey weight.
-
-    Args:
-        query: Any query.
-
-    Returns:
-        The step; 1 where every record counts once.
-    """
+    """Find the value of one grid step of the survey weight; 1 where every record counts once."""
     weight = build_weight(query)
     return Fraction(1) if weight is None else weight.grid.step
 
@@ -736,10 +583,6 @@ def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
     A filter, an undeclared group value, a null in a group (unreadable values are nulls) or a null
     weight can drop a row. A row without a value is dropped if the unit is a column's value, and a
     record may be missing if its content decides whether it is there.
-
-    Args:
-        query: Any query.
-        neighbours: The neighbour relation.
 
     Returns:
         False only if every unit certainly has a row in a cell.
