@@ -132,7 +132,7 @@ def execute(site: Path, *commands: list[str]) -> str:
 
 def test_the_statistic(site: Path, tmp_path: Path) -> None:
     """A statistic with a key of its own is what the page shows, from the spec to the figures."""
-    spec = written(tmp_path, STATISTIC="packs", EPSILON="900")
+    spec = written(tmp_path, STATISTIC="packs", EPSILON="900", FORMATS='["html", "md", "json"]')
     keyless, file = str(spec), tmp_path / "sized.toml"
     file.write_text(spec.read_text().replace('column = "v"', 'column = "v"\nsize = 12'))
     sized, other = str(file), tmp_path / "other.toml"
@@ -144,6 +144,12 @@ def test_the_statistic(site: Path, tmp_path: Path) -> None:
     assert "> check 2" in said
     assert "E702" in said  # it is not defined to certification
     assert '"description": "how many are in a pack"' in said
+    schema = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    packs = {"properties": {"statistic": {"const": "packs"}}, "required": ["statistic"]}
+    rules = schema["$defs"]["query"]["allOf"]
+    assert [rule["then"]["required"] for rule in rules if rule["if"] == packs] == [
+        ["column", "size"]
+    ]
 
     definitions = site.joinpath("dprelease", "kernel", "chapters", "figures", "definitions.py")
     add_text(
@@ -164,6 +170,11 @@ def test_the_statistic(site: Path, tmp_path: Path) -> None:
     assert "> run 0" in said
     assert figures(tmp_path) == ["480", "180"]
     assert "12 times the number of values" in (tmp_path / "out" / "datapackage.json").read_text()
+
+    for report in ("report.html", "report.md"):
+        text = (tmp_path / "out" / report).read_text()
+        assert "12 times the number of values of v." in text
+        assert "Each value is counted once for each thing in a pack." in text
 
     # What the page says of a wrong sensitivity.
     packs = site / PACKS

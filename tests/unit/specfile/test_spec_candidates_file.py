@@ -136,29 +136,6 @@ def test_a_mistake_in_a_file(
     assert found.place.line in (33, 34)
 
 
-@pytest.mark.parametrize("data", ["c.csv", "*.csv", ".", "**/*.csv"])
-def test_a_file_that_is_the_data_is_not_read(
-    complaints: Load, simple: str, listing: Listing, data: str
-) -> None:
-    listing("CANARY\nCANARY\n", "c.csv")
-    text = simple.replace('path = "staff.csv"', f'path = "{data}"\nformat = "csv"')
-    text = text.replace('path = "out/staff"', 'path = "../out"')
-    text = text.replace("_cap = 2.0", "_cap = 2.0\npath = '../l.sqlite'")
-    for query in (BEST, MEDIAN):
-        (found,) = complaints(text.replace(Q1, query + "candidates_file = 'c.csv'"))
-        assert (found.code, found.key) == ("E227", "query[0].candidates_file")
-
-
-def test_the_file_is_kept_apart(complaints: Load, simple: str, tmp_path: Path) -> None:
-    (tmp_path / "k").mkdir()
-    (tmp_path / "k" / "c.txt").write_text("1\n2\n")
-    text = simple.replace(Q1, BEST + "candidates_file = 'k/c.txt'")
-    (found,) = complaints(text.replace('path = "out/staff"', 'path = "k"'))
-    assert 'the candidates_file of "headcount"' in found.message
-    (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/c.txt"'))
-    assert found.key == "query[0].candidates_file"
-
-
 # --- many ----------------------------------------------------------------------------------------
 
 

@@ -44,16 +44,6 @@ def test_links_are_followed(simple, complaints, tmp_path):
     assert "contains the data" in found.message
 
 
-def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):
-    (tmp_path / "k").mkdir()
-    (tmp_path / "k" / "keys.txt").write_text("north\n")
-    text = simple.replace('keys = ["north", "south", "east"]', 'keys_file = "k/keys.txt"')
-    (found,) = complaints(text.replace('path = "out/staff"', 'path = "k"'))
-    assert 'the keys_file of "region"' in found.message
-    (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/keys.txt"'))
-    assert found.key == "columns.region.keys_file"
-
-
 def test_another_ledger_has_its_own_witness(simple, load_text):
     release = load_text(simple.replace("_cap = 2.0", '_cap = 2.0\nwitness = "far/w"'))
     assert release.ledger.witness.endswith("far/w")

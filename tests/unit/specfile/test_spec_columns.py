@@ -143,16 +143,6 @@ def test_keys_files(load_text, complaints, simple, tmp_path, kind, content, keys
     assert found.hint
 
 
-@pytest.mark.parametrize("data", ["keys.csv", "*.csv", ".", "**/*.csv"])
-def test_a_keys_file_that_is_the_data_is_not_read(complaints, simple, tmp_path, data):
-    (tmp_path / "keys.csv").write_text("CANARY\nCANARY\n")
-    text = simple.replace('path = "staff.csv"', f'path = "{data}"\nformat = "csv"')
-    text = text.replace('path = "out/staff"', 'path = "../out"')
-    text = text.replace("_cap = 2.0", "_cap = 2.0\npath = '../l.sqlite'")
-    (found,) = complaints(f"{text}\n[columns.x]\ntype = 'string'\nkeys_file = 'keys.csv'")
-    assert (found.code, found.key) == ("E227", "columns.x.keys_file")
-
-
 def test_lines_of_a_keys_file_are_never_shown(complaints, simple, tmp_path):
     (tmp_path / "k.txt").write_text("CANARY\nCANARY\n")
     for kind in ("string", "integer"):

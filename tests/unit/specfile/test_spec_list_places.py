@@ -143,6 +143,18 @@ def test_what_is_the_data_is_refused(
     assert "CANARY" not in str(found)
 
 
+def test_the_output_and_the_ledger_are_kept_apart_from_a_list(
+    text: Callable[..., str], complaints: Spoil, tmp_path: Path, key: str
+) -> None:
+    put_file(tmp_path, "k/list.txt")
+    (found,) = complaints(text("k/list.txt").replace('"../out"', '"k"'))
+    owner = "region" if key == "keys_file" else "headcount"
+    assert f'the {key} of "{owner}"' in found.message
+    (found,) = complaints(text("k/list.txt", ledger="path = 'k/list.txt'"))
+    assert found.key is not None
+    assert found.key.endswith(f".{key}")
+
+
 IS_ANOTHER_PERIOD: list[tuple[str, str, Make]] = [
     ("v-{period}.csv", "v-2025.csv", files("v-2025.csv")),
     ("v-{period}.csv", "v-old copy.csv", files("v-old copy.csv")),

@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import builders
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-import dprelease
+from dprelease.kernel.certification import certify
 from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
 from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
@@ -27,26 +28,20 @@ LEVEL = Fraction(95, 100)
 
 def plan_of(*queries: dict[str, Any], **privacy: Any) -> Plan:
     bounds = {"lower": 0, "upper": 20, "source": "s"}
-    given = {"unit": "row", "unit_description": "p", "adjacency": "add-remove", "epsilon": 1}
-    return dprelease.plan(
-        {
-            "schema": 1,
-            "release": {"name": "r"},
-            "data": {"path": "d.csv"},
-            "privacy": given | privacy,
-            "columns": {
-                "x": {"type": "float"} | bounds,
-                "y": {"type": "integer"} | bounds,
-                "w": {"type": "decimal", "step": Fraction(1, 20)} | bounds,
-                "g": {"type": "string", "keys": ["a", "b"], "source": "s"},
-            },
-            "query": [
-                {"name": f"q{at}", "statistic": "density", **query}
-                for at, query in enumerate(queries)
-            ],
-            "output": {"path": "out"},
-        }
+    made = builders.plan(
+        privacy={"epsilon": 1} | privacy,
+        columns={
+            "x": {"type": "float"} | bounds,
+            "y": {"type": "integer"} | bounds,
+            "w": {"type": "decimal", "step": Fraction(1, 20)} | bounds,
+            "g": {"type": "string", "keys": ["a", "b"], "source": "s"},
+        },
+        query=[
+            {"name": f"q{at}", "statistic": "density", **query} for at, query in enumerate(queries)
+        ],
     )
+    certify(made)
+    return made
 
 
 def step_of(query: dict[str, Any], **privacy: Any) -> Step:
@@ -235,57 +230,6 @@ def test_of_people_it_moves_by_all_their_rows() -> None:
     rows = replace(known, contribution=Contribution(1, 1, 1))
     alone = statistic.bound_sensitivity(query, rows).l2_squared
     assert statistic.bound_sensitivity(query, known).l2_squared == 9 * alone
-
-
-MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({}, "E110 density has no `column`"),
-    ({"column": "x", "columns": ["x", "y"]}, "E111 the density has both column and columns"),
-    ({"columns": ["x"]}, "E217 a density takes one or two columns, not 1"),
-    ({"columns": ["x", "x"]}, 'E231 "x" is named twice'),
-    ({"column": "g"}, 'E217 density of "g" needs numbers, but the column is a string'),
-    ({"column": "z"}, 'E216 column "z" is not declared'),
-    ({"column": "x", "by": ["x"]}, 'E217 "x" is in `by`'),
-    ({"column": "x", "by": ["y"]}, "E202"),
-    ({"column": "x", "bins": [1, 2]}, "E111 density takes no bins"),
-    ({"column": "x", "bandwidth": 0}, "E270 bandwidth 0 is not above 0"),
-    ({"column": "x", "bandwidth": -1}, "E270 bandwidth -1 is not above 0"),
-    ({"column": "x", "bandwidth": 21}, "E270 bandwidth 21 is not between"),
-    ({"column": "x", "bandwidth": "wide"}, "E270"),
-    ({"column": "x", "bandwidth": []}, "E270 the list is empty"),
-    ({"column": "x", "bandwidth": [1, 2]}, "E270 2 bandwidths for 1 column"),
-    ({"columns": ["x", "y"], "bandwidth": [1, 2, 3]}, "E270 3 bandwidths for 2 columns"),
-    ({"column": "x", "points": [0, 21]}, "E271 points outside the bounds 0 and 20"),
-    ({"column": "x", "points": [0, 5, 5]}, "E271 the points do not increase: 5 follows 5"),
-    ({"column": "x", "points": [0, [1]]}, "E271 points of a column are numbers"),
-    ({"column": "x", "points": 1}, "E271 1 is not a number of points"),
-    ({"column": "x", "points": 10**7}, "E271 10000000 is more than 1000000"),
-    ({"columns": ["x", "y"], "points": [5, 5, 5]}, "E271 points of 3 columns for 2 columns"),
-    ({"columns": ["x", "y"], "points": 2000}, "E222 the groups and points make more than"),
-    ({"column": "x", "mechanism": "exponential"}, "E235"),
-]
-
-
-@pytest.mark.parametrize(("query", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
-def test_mistakes_are_told(query: dict[str, Any], said: str) -> None:
-    with pytest.raises(dprelease.Failure) as caught:
-        plan_of(query)
-    assert any(said in f"{each.code} {each.message}" for each in caught.value.complaints)
-
-
-def test_private_keys_are_refused() -> None:
-    query = {"column": "x", "by": ["h"], "partition_selection": {"delta": Fraction(1, 10**8)}}
-    spec = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": "d.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1,
-                    "delta": Fraction(1, 10**6)},
-        "columns": {"x": {"type": "float", "lower": 0, "upper": 1}, "h": {"type": "string"}},
-        "query": [{"name": "q", "statistic": "density", **query}],
-        "output": {"path": "out"},
-    }  # fmt: skip
-    with pytest.raises(dprelease.Failure, match='E202 "h" has no public keys, but a density'):
-        dprelease.load(spec)
 
 
 def test_points_of_two_columns() -> None:

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
-from dprelease.model import (
-    Adjacency,
-    Column,
-    ColumnType,
-    Grid,
-    Loss,
-    Noise,
-    NoiseFamily,
-    Query,
-    Step,
-)
+from dprelease.model import Column, ColumnType, Grid, Noise, NoiseFamily, Query, Step
 from dprelease.statistics.mean import Mean
-from dprelease.statistics.shared.statistic import Neighbours
-
-MEAN = Mean()
 
 
 @pytest.mark.parametrize(
@@ -34,21 +22,16 @@ MEAN = Mean()
         ("0.25", -7, 4),
     ],
 )
-def test_the_mean_of_values_halfway_between_the_bounds(step: str, lower: int, width: int) -> None:
+def test_the_mean_of_values_halfway_between_the_bounds(
+    planned: Callable[..., Step], step: str, lower: int, width: int
+) -> None:
     grid = Grid(Fraction(step), lower, lower + width)
     query = Query("q", "mean", "t", (), Column("x", ColumnType.FLOAT, grid=grid))
-    released = MEAN.define_release(query)
-    planned = Step(
-        query,
-        released.measures,
-        released.transform,
-        released.unit,
-        MEAN.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
-        Noise(NoiseFamily.LAPLACE, Fraction(width, 10**5)),
-        Loss(Fraction(1)),
-    )
+    noise = Noise(NoiseFamily.LAPLACE, Fraction(width, 10**5))
     total = 1000 * width
-    columns = MEAN.build_columns(planned, [[total // 2], [total - total // 2]], Fraction(95, 100))
+    columns = Mean().build_columns(
+        planned(query, noise), [[total // 2], [total - total // 2]], Fraction(95, 100)
+    )
     value, half = columns[0], columns[1]
     truth = (lower + Fraction(total // 2, 1000)) * grid.step * 10**value.decimals
     assert isinstance(value.values[0], int)
