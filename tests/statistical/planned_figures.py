@@ -159,33 +159,44 @@ def draw_all(step: Step, cells: int, entropy: Any) -> list[Any]:
     return [sample(step.noise, cells, entropy) for _ in step.transform]
 
 
+def read_numbers(column: OutputColumn) -> Floats:
+    """The values of a column, missing ones as not a number."""
+    return np.array(column.values, dtype=float) / 10.0**column.decimals
+
+
 def find_missed(
-    columns: dict[str, OutputColumn], name: str, truth: float, narrowed: float = 1.0
+    columns: dict[str, OutputColumn],
+    name: str,
+    truth: float,
+    narrowed: float = 1.0,
+    *,
+    is_possible: bool = True,
 ) -> npt.NDArray[np.bool_]:
     """In which cells the interval, times a factor, misses; where none is given nothing is missed.
 
-    Doubles are compared with room for their own rounding, and for that of the truth.
+    The ends that are published hold the truth, too, if it ``is_possible``. Doubles are compared
+    with room for their own rounding, and for that of the truth.
     """
-    value, half = (
-        np.array([math.nan if each is None else float(each) for each in columns[key].values])
-        / 10.0 ** columns[key].decimals
-        for key in (name, f"{name}_noise_moe")
-    )
+    value, half = (read_numbers(columns[key]) for key in (name, f"{name}_noise_moe"))
     assert (np.isnan(value) == np.isnan(half)).all()
     room = 1e-12 * (1 + abs(truth))
     result: npt.NDArray[np.bool_] = np.abs(value - truth) > half * narrowed * (1 + 1e-12) + room
+    if f"{name}_low" in columns and is_possible and narrowed == 1:
+        low, high = (read_numbers(columns[f"{name}_{end}"]) for end in ("low", "high"))
+        result |= (truth < low - room) | (truth > high + room)
     return result
 
 
-def is_plausible(missing: npt.NDArray[np.bool_], level: Fraction) -> bool:
+def is_plausible(missing: npt.NDArray[np.bool_], level: Fraction, alarm: float = ALARM) -> bool:
     """Whether so many misses, or more, are not out of the question if ``level`` are covered."""
     wrong = int(missing.sum())
-    return float(binom.sf(wrong - 1, missing.size, float(1 - level))) > ALARM
+    return float(binom.sf(wrong - 1, missing.size, float(1 - level))) > alarm
 
 
 SHAPES: dict[str, Callable[[int], npt.NDArray[Any]]] = {
     "even": lambda n: np.linspace(0, 1, n),
     "at the bound": np.zeros,
+    "in the middle": lambda n: np.full(n, 0.5),
     "at both bounds": lambda n: np.arange(n) % 2 * 1.0,
     "skew": lambda n: np.linspace(0, 1, n) ** 6,
 }
