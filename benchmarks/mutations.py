@@ -149,8 +149,8 @@ MUTANTS = [
     # --- privatize
     Mutant("counts = [sum(cell) for cell in zip(*noisy, strict=True)]", "counts = [2 * cell[0] for cell in zip(*noisy, strict=True)]", "threshold: one of two sums selects", "unit/release/test_privatize.py"),
     Mutant("values = tuple(tuple(row[place] for place in shown) for row in noisy)", "values = tuple(tuple(row[place] for place in sorted(shown)) for row in noisy)", "threshold: sums of other keys than those shown", "unit/release/test_privatize.py"),
-    Mutant("while drawn.size < size:", "while False:", "noise: draws that are out of reach are not made up for", "unit/kernel/chapters/many_draws"),
-    Mutant("more[abs(more) <= noise.reach]", "more[abs(more) <= noise.reach + 1]", "noise: draws one beyond where noise is cut", "unit/kernel/chapters/many_draws"),
+    Mutant("while drawn.size < size:", "while False:", "noise: draws that are out of reach are not made up for", "unit/kernel/chapters/many_draws statistical/test_noise_law.py"),
+    Mutant("more[abs(more) <= noise.reach]", "more[abs(more) <= noise.reach + 1]", "noise: draws one beyond where noise is cut", "unit/kernel/chapters/many_draws statistical/test_noise_law.py"),
     Mutant("moved = keys if adjacency is Adjacency.ADD_REMOVE else 2 * keys", "moved = keys", "threshold: cut noise of a unit that is replaced", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
     Mutant("lambda step: step.threshold == step.noise.reach + 1,", "lambda step: True,", "certify: keys that nobody has are shown, or cut noise selects none", "unit/kernel/core unit/kernel/chapters/private_keys"),
     Mutant("moved = 2 * groups if is_replaced else groups", "moved = groups", "verify: cut noise of a unit that is replaced", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),

@@ -13,8 +13,8 @@ from fractions import Fraction as F
 from itertools import permutations
 
 import pytest
+from drawn_laws import judge_outcomes
 from hashed_bytes import Hashed
-from scipy.stats import binom, chi2
 
 from dprelease.kernel.chapters.choices.choice_sampler import (
     Draw,
@@ -29,21 +29,6 @@ ALARM = 1e-6
 DRAWS = 5000
 
 Law = Mapping[Hashable, float]
-
-
-def compute_p_value(found: Counter[Hashable], law: Law) -> float:
-    """Chi-square; outcomes that expect less than 10 draws are counted together, by the binomial."""
-    size = found.total()
-    assert set(found) <= set(law)
-    likely = {o: share * size for o, share in law.items() if share * size >= 10}
-    rare = sum(found[o] for o in law if o not in likely)
-    share = math.fsum(share for o, share in law.items() if o not in likely)
-    too_many = float(binom.sf(rare - 1, size, share)) if rare else 1.0
-    if len(likely) == 1:
-        return too_many
-    ratio = (size - rare) / math.fsum(likely.values())
-    statistic = sum((found[o] - e * ratio) ** 2 / (e * ratio) for o, e in likely.items())
-    return min(1.0, 2 * min(too_many, float(chi2.sf(statistic, len(likely) - 1))))
 
 
 def exponential_law(distances: list[int], rate: float, sizes: list[int]) -> Law:
@@ -93,17 +78,17 @@ FLIPS = [
 @pytest.mark.parametrize(("distances", "rate", "sizes"), CHOICES)
 def test_the_exponential_mechanism(distances: list[int], rate: F, sizes: list[int]) -> None:
     found = draw_choices(draw_exponential, distances, rate, sizes)
-    assert compute_p_value(found, exponential_law(distances, float(rate), sizes)) > ALARM
-    assert compute_p_value(found, exponential_law(distances, float(rate) * 2, sizes)) < ALARM
-    assert compute_p_value(found, exponential_law(distances, float(rate) / 2, sizes)) < ALARM
+    assert judge_outcomes(found, exponential_law(distances, float(rate), sizes)) > ALARM
+    assert judge_outcomes(found, exponential_law(distances, float(rate) * 2, sizes)) < ALARM
+    assert judge_outcomes(found, exponential_law(distances, float(rate) / 2, sizes)) < ALARM
 
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("distances", "rate", "sizes"), FLIPS)
 def test_permute_and_flip(distances: list[int], rate: F, sizes: list[int]) -> None:
     found = draw_choices(draw_permute_and_flip, distances, rate, sizes)
-    assert compute_p_value(found, flip_law(distances, float(rate), sizes)) > ALARM
-    assert compute_p_value(found, flip_law(distances, float(rate) * 2, sizes)) < ALARM
+    assert judge_outcomes(found, flip_law(distances, float(rate), sizes)) > ALARM
+    assert judge_outcomes(found, flip_law(distances, float(rate) * 2, sizes)) < ALARM
 
 
 @pytest.mark.thorough
@@ -113,9 +98,9 @@ def test_a_rate_off_by_a_twentieth_is_caught() -> None:
         (draw_permute_and_flip, flip_law, ([0, 1], F(2), [1, 6])),
     ):
         found = draw_choices(draw, distances, rate, sizes, 4 * DRAWS)
-        assert compute_p_value(found, law(distances, float(rate), sizes)) > ALARM
+        assert judge_outcomes(found, law(distances, float(rate), sizes)) > ALARM
         for factor in (0.95, 1.05):
-            assert compute_p_value(found, law(distances, float(rate) * factor, sizes)) < ALARM
+            assert judge_outcomes(found, law(distances, float(rate) * factor, sizes)) < ALARM
 
 
 @pytest.mark.thorough
@@ -124,11 +109,11 @@ def test_permute_and_flip_with_more_candidates_than_could_be_flipped() -> None:
     mean = 2.0**60 * math.exp(-41)
     best = (1 - math.exp(-mean)) / mean  # the mean of 1/(1 + heads)
     found = draw_choices(draw_permute_and_flip, [0, 41], F(1), [1, 1 << 60])
-    assert compute_p_value(found, {0: best, 1: 1 - best}) > ALARM
+    assert judge_outcomes(found, {0: best, 1: 1 - best}) > ALARM
     plain = exponential_law([0, 41], 1.0, [1, 1 << 60])
-    assert compute_p_value(found, plain) < ALARM
+    assert judge_outcomes(found, plain) < ALARM
     chosen = draw_choices(draw_exponential, [0, 41], F(1), [1, 1 << 60])
-    assert compute_p_value(chosen, plain) > ALARM
+    assert judge_outcomes(chosen, plain) > ALARM
 
 
 @pytest.mark.one_in(4)
@@ -139,16 +124,16 @@ def test_offsets_are_all_alike(draw: Draw, size: int) -> None:
     buckets = WeightBuckets([0, 1, 0], F(1, 2), [size, size, 1])
     found = [draw(buckets, entropy) for _ in range(4000)]
     parts = Counter[Hashable](offset * 5 // size for index, offset in found if index < 2)
-    assert compute_p_value(parts, dict.fromkeys(range(5), 1 / 5)) > ALARM
+    assert judge_outcomes(parts, dict.fromkeys(range(5), 1 / 5)) > ALARM
     skewed = Counter[Hashable](offset * 4 // size for index, offset in found if index < 2)
-    assert size == 5 or compute_p_value(skewed, dict.fromkeys(range(4), 1 / 4)) > ALARM
+    assert size == 5 or judge_outcomes(skewed, dict.fromkeys(range(4), 1 / 4)) > ALARM
 
 
 def test_the_short_call_draws_the_same_law() -> None:
     entropy = Hashed("short choose")
     found = Counter[Hashable](choose([0, 1, 1], F(1), entropy)[0] for _ in range(2000))
-    assert compute_p_value(found, exponential_law([0, 1, 1], 1.0, [1, 1, 1])) > ALARM
-    assert compute_p_value(found, flip_law([0, 1, 1], 1.0, [1, 1, 1])) < ALARM
+    assert judge_outcomes(found, exponential_law([0, 1, 1], 1.0, [1, 1, 1])) > ALARM
+    assert judge_outcomes(found, flip_law([0, 1, 1], 1.0, [1, 1, 1])) < ALARM
 
 
 @pytest.mark.parametrize("draw", [draw_exponential, draw_permute_and_flip])
@@ -171,6 +156,6 @@ def test_selecting_in_turn_selects_among_those_left(draw: Draw) -> None:
     found = Counter[Hashable](
         tuple(select_in_turn(scores, 2, rate, draw, entropy)) for _ in range(1000)
     )
-    assert compute_p_value(found, law) > ALARM
+    assert judge_outcomes(found, law) > ALARM
     shuffled = {(i, j): law[j, i] for i, j in law}
-    assert compute_p_value(found, shuffled) < ALARM
+    assert judge_outcomes(found, shuffled) < ALARM

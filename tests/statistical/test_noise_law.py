@@ -12,23 +12,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from drawn_laws import cut_laplace, gaussian, judge_counts, laplace, staircase
 from hashed_bytes import Hashed
 from scipy.stats import chi2
 
+from dprelease.kernel.chapters.many_draws.sampler import prepare_sample, sample
 from dprelease.kernel.chapters.many_draws.vectorized import draw_lanes
 from dprelease.kernel.core.sample import draw_discrete_gaussian, draw_discrete_laplace
 from dprelease.model import Noise, NoiseFamily
 
 CAUGHT = 1e-9
 PASSED = 1e-3
-
-
-def laplace(text: str) -> Noise:
-    return Noise(NoiseFamily.LAPLACE, Fraction(text))
-
-
-def gaussian(text: str) -> Noise:
-    return Noise(NoiseFamily.GAUSSIAN, Fraction(text))
 
 
 LAWS = [laplace(each) for each in ("1/3", "1", "7/3", "10", "700001/7", "1e9")]
@@ -77,17 +71,11 @@ def value_edges(noise: Noise, size: int) -> np.ndarray:
     return np.array(edges, dtype=np.int64)
 
 
-def compute_p_value(counts: np.ndarray, shares: np.ndarray) -> float:
-    expected = shares / shares.sum() * counts.sum()
-    statistic = ((counts - expected) ** 2 / expected).sum()
-    return float(chi2.sf(statistic, counts.size - 1))
-
-
 def judge_values(noise: Noise, drawn: np.ndarray) -> float:
     edges = value_edges(noise, drawn.size)
     counts = np.bincount(np.searchsorted(edges, drawn, side="right"), minlength=edges.size + 1)
     below = np.concatenate([[0.0], exact_below(noise, edges), [1.0]])
-    return compute_p_value(counts, np.diff(below))
+    return judge_counts(counts, np.diff(below))
 
 
 def judge_digits(noise: Noise, drawn: np.ndarray, block: int, parts: int) -> float:
@@ -104,7 +92,7 @@ def judge_digits(noise: Noise, drawn: np.ndarray, block: int, parts: int) -> flo
         low = np.minimum(starts + part * width, limit)
         high = np.minimum(low + width, limit)
         shares.append((exact_below(noise, high) - exact_below(noise, low)).sum())
-    return compute_p_value(counts, np.array(shares))
+    return judge_counts(counts, np.array(shares) / sum(shares))
 
 
 def blocks(noise: Noise) -> list[tuple[int, int]]:
@@ -232,3 +220,67 @@ def test_a_wrong_digit_is_caught(noise: Noise, wrong: str, monkeypatch: pytest.M
 def test_the_right_digits_pass_the_same_judges() -> None:
     for noise in DIGITS:
         assert judge_all(noise, draw_lanes(noise, 4_000_000, Hashed(f"digit {noise}"))) > PASSED
+
+
+# --- noise that is cut, and staircases: each integer by itself ------------------------------------
+
+CUT = [cut_laplace("1", 3), cut_laplace("7/2", 4), cut_laplace("6", 15)]
+STAIRS = [
+    staircase("25", 100, 20), staircase("1/2", 2, 1), staircase("6", 3, 1), staircase("9", 5, 5),
+    staircase("50", 7, 3), staircase("25/2", 100, 6),
+]  # fmt: skip
+FAR = 3000
+
+
+def judge_integers(noise: Noise, drawn: np.ndarray) -> float:
+    """P-value of all integers up to ``FAR``, straight from the definition of the law."""
+    k = np.abs(np.arange(-FAR, FAR + 1))
+    weights = np.where(k <= noise.reach, np.exp(-k / float(noise.parameter)), 0)
+    if noise.family is NoiseFamily.STAIRCASE:
+        levels = (k + noise.stair - noise.first) // noise.stair
+        weights = np.exp(-float(noise.stair / noise.parameter)) ** levels.astype(float)
+    counts = np.bincount(np.clip(drawn, -FAR, FAR) + FAR, minlength=2 * FAR + 1)
+    return judge_counts(counts, weights / weights.sum(), 15)
+
+
+@pytest.mark.parametrize("noise", [*CUT, *STAIRS], ids=repr)
+def test_integers_follow_the_law(noise: Noise) -> None:
+    size = 20_000 if noise in CUT else 200_000
+    prepare_sample(noise, size)
+    many = sample(noise, size, Hashed(f"many {noise}"))
+    few = np.concatenate([sample(noise, 50, Hashed(f"few {at}")) for at in range(40)])
+    assert (many.size, few.size) == (size, 2000)
+    assert min(judge_integers(noise, many), judge_integers(noise, few)) > PASSED
+
+
+NINE = staircase("9", 5, 3)
+CHANGES: dict[str, Callable[[Noise, np.ndarray], np.ndarray]] = {
+    "clamped": lambda noise, drawn: np.clip(drawn, -noise.reach, noise.reach),
+    "stopped before": lambda noise, drawn: drawn[abs(drawn) < noise.reach],
+    "gone on": lambda noise, drawn: drawn[abs(drawn) <= noise.reach + 1],
+    "shifted": lambda noise, drawn: drawn + 1,
+    "two zeros": lambda noise, drawn: np.concatenate([drawn, drawn[drawn == 0]]),
+    "one sign": lambda noise, drawn: np.where(drawn < -3, -drawn, drawn),
+    "another law": lambda noise, drawn: drawn,
+}
+
+
+@pytest.mark.parametrize(
+    ("noise", "change", "other"),
+    [
+        *(
+            (noise, change, Noise(NoiseFamily.LAPLACE, noise.parameter))
+            for noise in CUT
+            for change in ("clamped", "stopped before", "gone on")
+        ),
+        *((NINE, change, NINE) for change in ("shifted", "two zeros", "one sign")),
+        *(
+            (NINE, "another law", staircase(*law))
+            for law in (("10", 5, 3), ("9", 6, 3), ("9", 5, 2))
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_integers_are_caught(noise: Noise, change: str, other: Noise) -> None:
+    drawn = sample(other, 40_000 if noise in CUT else 200_000, Hashed("wrong"))
+    assert judge_integers(noise, CHANGES[change](noise, drawn)) < CAUGHT

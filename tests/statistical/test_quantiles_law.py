@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction as F
 from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn_laws import judge_outcomes
 from hashed_bytes import Hashed
-from scipy.stats import chi2
 
 from dprelease.kernel.chapters.choices import weights as buckets
 from dprelease.kernel.chapters.choices.quantile_sampler import (
@@ -88,24 +88,6 @@ def law_of_two(
     return law
 
 
-def misfit(draws: list[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> float:
-    """The p-value of a chi-square test; rare outcomes share a bin."""
-    counts = Counter(draws)
-    rows, rest = [], [0.0, 0.0]
-    for outcome, chance in law.items():
-        pair = [counts.pop(outcome, 0), chance * len(draws)]
-        if pair[1] >= 8:
-            rows.append(pair)
-        else:
-            rest = [a + b for a, b in zip(rest, pair, strict=True)]
-    if counts:
-        return 0.0
-    if rest[1] > 0:
-        rows.append(rest)
-    seen, expected = np.array(rows).T
-    return float(chi2.sf(((seen - expected) ** 2 / expected).sum(), len(rows) - 1))
-
-
 TABLES: list[tuple[Table, int, tuple[F, ...]]] = [
     ({0: 1, 2: 5, 3: 1}, 4, (F(1, 3), F(2, 3))),
     ({1: 30, 4: 2}, 5, (F(1, 4), F(1, 2))),
@@ -114,7 +96,7 @@ TABLES: list[tuple[Table, int, tuple[F, ...]]] = [
 
 
 @cache
-def draw_quantiles(case: int, size: int = 1200) -> list[tuple[int, ...]]:
+def draw_quantiles(case: int, size: int = 1200) -> Counter[Hashable]:
     """Draws as ``release`` does them, with a number of slots of the test's own."""
     table, upper, quantiles = TABLES[case]
     scheme = plan_levels(quantiles, F(2), 1, False)
@@ -127,7 +109,7 @@ def draw_quantiles(case: int, size: int = 1200) -> list[tuple[int, ...]]:
             part = find_part(mass, scheme, step, found)
             found[step.index] = select(mass, part, entropy) * part.size
         draws.append(tuple(found[index + 1] // SLOTS for index in range(len(found))))
-    return draws
+    return Counter(draws)
 
 
 @pytest.mark.thorough
@@ -136,7 +118,7 @@ def draw_quantiles(case: int, size: int = 1200) -> list[tuple[int, ...]]:
 def test_two_quantiles_follow_their_law(case: int) -> None:
     table, upper, quantiles = TABLES[case]
     scheme = plan_levels(quantiles, F(2), 1, False)
-    assert misfit(draw_quantiles(case), law_of_two(table, upper, SLOTS, scheme)) > PASSED
+    assert judge_outcomes(draw_quantiles(case), law_of_two(table, upper, SLOTS, scheme)) > PASSED
 
 
 @pytest.mark.thorough
@@ -145,11 +127,14 @@ def test_wrong_laws_are_caught() -> None:
     table, upper, quantiles = TABLES[0]
     scheme = plan_levels(quantiles, F(2), 1, False)
     other = plan_levels(quantiles, F(3), 1, False)
-    assert misfit(draw_quantiles(0), law_of_two(table, upper, SLOTS, other)) < CAUGHT
-    assert misfit(draw_quantiles(0), law_of_two({**table, 2: 7}, upper, SLOTS, scheme)) < CAUGHT
+    assert judge_outcomes(draw_quantiles(0), law_of_two(table, upper, SLOTS, other)) < CAUGHT
+    assert (
+        judge_outcomes(draw_quantiles(0), law_of_two({**table, 2: 7}, upper, SLOTS, scheme))
+        < CAUGHT
+    )
     table, upper, quantiles = TABLES[1]
     scheme = plan_levels(quantiles, F(2), 1, False)
-    assert misfit(draw_quantiles(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
+    assert judge_outcomes(draw_quantiles(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
 
 
 @pytest.mark.thorough
@@ -173,7 +158,9 @@ def test_slots_of_one_value_follow_their_law(count: int) -> None:
     entropy = Hashed(f"slots of {count}")
     draws = [(select(mass, part, entropy),) for _ in range(4000)]
     right, wrong = (
-        misfit(draws, {(slot,): weight / math.fsum(law) for slot, weight in enumerate(law)})
+        judge_outcomes(
+            Counter(draws), {(slot,): weight / math.fsum(law) for slot, weight in enumerate(law)}
+        )
         for law in (smooth, stairs)
     )
     assert right > PASSED
@@ -197,9 +184,9 @@ def test_one_quantile_on_a_line_follows_its_law() -> None:
     for _ in range(2000):
         (value,) = release(list(table), list(table.values()), -100, 400, scheme, entropy)
         draws.append((int(np.searchsorted(edges, value + 100, side="right")),))
-    assert misfit(draws, bins) > PASSED
+    assert judge_outcomes(Counter(draws), bins) > PASSED
     flat = {key: 0.5 * chance + 0.5 / len(bins) for key, chance in bins.items()}
-    assert misfit(draws, flat) < CAUGHT
+    assert judge_outcomes(Counter(draws), flat) < CAUGHT
 
 
 def exact_errors(size: int, target: F, rate: F) -> tuple[np.ndarray, np.ndarray]:

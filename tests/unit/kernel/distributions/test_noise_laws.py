@@ -6,6 +6,7 @@ from itertools import product
 
 import mpmath
 import pytest
+from drawn_laws import gaussian, laplace
 from thorough import for_each
 
 from dprelease.kernel.distributions.laws import (
@@ -17,14 +18,6 @@ from dprelease.kernel.distributions.laws import (
 from dprelease.model import Noise, NoiseFamily
 
 FIVE = Fraction(5, 100)
-
-
-def laplace(text: str) -> Noise:
-    return Noise(NoiseFamily.LAPLACE, Fraction(text))
-
-
-def gaussian(text: str) -> Noise:
-    return Noise(NoiseFamily.GAUSSIAN, Fraction(text))
 
 
 NONE = Noise(NoiseFamily.NONE, Fraction(0))

@@ -5,6 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from drawn_laws import gaussian, laplace
 from thorough import some
 
 from dprelease.kernel.chapters.many_draws.sampler import sample
@@ -15,14 +16,6 @@ from dprelease.kernel.distributions.tails import decode
 from dprelease.model import Noise, NoiseFamily
 
 SCALE = 1 << 32
-
-
-def laplace(text: str) -> Noise:
-    return Noise(NoiseFamily.LAPLACE, Fraction(text))
-
-
-def gaussian(text: str) -> Noise:
-    return Noise(NoiseFamily.GAUSSIAN, Fraction(text))
 
 
 SMALL = [laplace("1/3"), laplace("32"), gaussian("1/10"), gaussian("4096")]

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 from builders import is_refused, spec, with_step
+from drawn_laws import cut_laplace
 from msgspec.structs import replace
 
 from dprelease import load
@@ -17,12 +18,8 @@ from dprelease.kernel.chapters.private_keys.key_loss import (
     is_approximately_confirmed,
     is_confirmed,
 )
-from dprelease.model import Adjacency, Noise, NoiseFamily, Plan
+from dprelease.model import Adjacency, Noise, Plan
 from dprelease.planning.planner import make_plan
-
-
-def cut(scale: str, reach: int) -> Noise:
-    return Noise(NoiseFamily.CUT_LAPLACE, Fraction(scale), reach=reach)
 
 
 def find_divergence(noise: Noise, moves: tuple[int, ...], epsilon: float) -> float:
@@ -44,7 +41,7 @@ def find_divergence(noise: Noise, moves: tuple[int, ...], epsilon: float) -> flo
 def test_it_confirms_what_the_sum_over_all_counts_says(
     scale: str, reach: int, moves: tuple[int, ...]
 ) -> None:
-    noise, moved = cut(scale, reach), len(moves)
+    noise, moved = cut_laplace(scale, reach), len(moves)
     epsilon = moved / noise.parameter
     found = Fraction(find_divergence(noise, moves, float(epsilon) + 1e-12))
     assert is_cut_confirmed(noise, moved, epsilon, found + Fraction(1, 10**9))
@@ -53,13 +50,17 @@ def test_it_confirms_what_the_sum_over_all_counts_says(
 
 
 def test_senseless_noise_is_not_confirmed() -> None:
-    for noise, moved in ((cut("1", 3), 0), (cut("1", 0), 1), (cut("0", 3), 1)):
+    for noise, moved in (
+        (cut_laplace("1", 3), 0),
+        (cut_laplace("1", 0), 1),
+        (cut_laplace("0", 3), 1),
+    ):
         assert not is_cut_confirmed(noise, moved, Fraction(9), Fraction(1, 2))
 
 
 def test_the_law_is_divided_by_its_own_sum() -> None:
     """Laplace noise that is not renormalised has less on its last value."""
-    noise = cut("2", 5)
+    noise = cut_laplace("2", 5)
     ratio = math.exp(-1 / 2)
     whole = 1 + 2 * sum(ratio**z for z in range(1, 6))
     assert float(bound_missing(noise)) == pytest.approx(ratio**5 / whole, rel=1e-12)
@@ -73,7 +74,7 @@ def select(noise: Noise, **changed: object) -> Selection:
 
 
 def test_a_count_of_nobody_is_never_shown_and_a_unit_counts_once() -> None:
-    noise = cut("4", 30)
+    noise = cut_laplace("4", 30)
     delta = bound_missing(noise) + Fraction(1, 10**30)
     epsilon = Fraction(1, 4)
     assert is_confirmed(select(noise), epsilon, delta)
@@ -89,7 +90,7 @@ def test_a_count_of_nobody_is_never_shown_and_a_unit_counts_once() -> None:
 
 
 def test_it_has_no_rho_and_is_no_sum() -> None:
-    noise = cut("4", 30)
+    noise = cut_laplace("4", 30)
     assert not is_approximately_confirmed(select(noise), Fraction(10), Fraction(1, 2))
     pair = select(noise, draws=2, threshold=400, width=10)
     assert not is_confirmed(pair, Fraction(100), Fraction(1, 2))

@@ -10,7 +10,7 @@ from math import comb, exp
 import numpy as np
 import pytest
 import strategy_plans as plans
-from scipy.stats import chi2
+from drawn_laws import judge_counts
 
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.kernel.chapters.many_draws.uniforms import draw_below_each
@@ -89,22 +89,15 @@ SAMPLERS: dict[str, tuple[Callable[[Noise, int, object], Integers], int]] = {
 
 
 def judge(noise: Noise, drawn: Integers) -> float:
-    """P-value of cells, of which every one that is drawn often counts, and all others together."""
-    side = REACH if noise.integers < 3 else 14
-    places = np.arange(-side, side + 1)
+    """P-value of cells; those that lie further out than the table count as at its edge."""
+    places = np.arange(-REACH, REACH + 1)
     axes = np.meshgrid(*[np.abs(places)] * noise.integers, indexing="ij")
     weights = np.exp(-np.maximum.reduce(axes) / float(noise.parameter))
-    cells = np.clip(drawn.reshape(-1, noise.integers).astype(np.int64), -side, side) + side
+    cells = np.clip(drawn.reshape(-1, noise.integers).astype(np.int64), -REACH, REACH) + REACH
     counts = np.bincount(
         np.ravel_multi_index(tuple(cells.T), weights.shape), minlength=weights.size
     )
-    expected = weights.ravel() / weights.sum() * cells.shape[0]
-    often = expected >= 12
-    counts = np.append(counts[often], counts[~often].sum())
-    expected = np.append(expected[often], max(expected[~often].sum(), 1e-9))
-    if expected[-1] < 5:
-        counts, expected = counts[:-1], expected[:-1]
-    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), counts.size - 1))
+    return judge_counts(counts, weights.ravel() / weights.sum())
 
 
 @pytest.mark.one_in(3)
@@ -256,8 +249,7 @@ def test_each_bound_has_all_its_integers_alike(hashed) -> None:
     assert ((drawn >= 0) & (drawn < bounds)).all()
     for bound in (2, 3, 7):
         counts = np.bincount(drawn[bounds == bound], minlength=bound)
-        expected = 20_000 / bound
-        assert chi2.sf(((counts - expected) ** 2 / expected).sum(), bound - 1) > PASSED
+        assert judge_counts(counts, np.full(bound, 1 / bound)) > PASSED
 
 
 def test_words_beyond_a_multiple_of_the_bound_are_drawn_again() -> None:
