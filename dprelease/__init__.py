@@ -114,36 +114,47 @@ for _name in CLASSES:
 sys.modules[__name__].__class__ = _Package
 
 
-def init(
-    data: str | os.PathLike[str],
+def init(  # noqa: PLR0913 - one parameter for each option of the command
+    data: str | os.PathLike[str] | None = None,
     *,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
     skip_rows: int = 0,
+    driver: str | None = None,
+    uri_env: str | None = None,
+    table: str | None = None,
+    **own: str,
 ) -> str:
-    """Begin a spec for a data file, with comments that say what to fill in.
+    """Begin a spec for a table, with comments that say what to fill in.
 
-    Reads the header of a CSV file, or the schema of a Parquet or Arrow file: no value, so bounds,
-    keys and budget are yours to write.
+    Reads the header of a CSV file or a sheet, the schema of a Parquet or Arrow file, the catalogue
+    of a database. Reads no value: bounds, keys and budget are yours to write.
 
     Args:
-        data: Path of the file.
+        data: Path of a file; None for a table of a database.
         delimiter: Of a CSV file; by default a comma, or a tab for ``.tsv``.
         encoding: Of a CSV file: "utf-8", "latin-1" or "cp1252".
         header: False if the first line of a CSV file is a record; then the file is not opened.
         skip_rows: The number of lines before the header of a CSV file.
+        driver: Of a database: "postgresql" or "sqlite".
+        uri_env: The environment variable that holds the URI of the database.
+        table: The table or view, or its schema and it with a dot between.
+        **own: Keys of ``[data]`` that one format alone takes, such as ``sheet``.
 
     Returns:
         The text of the spec.
 
     Raises:
-        Failure: Exit code 2, if names can't be read from the file.
-        ValueError: ``delimiter`` is not one, or ``skip_rows`` is below 0.
+        Failure: Exit code 2, if names can't be read.
+        ValueError: ``delimiter`` is not one, ``skip_rows`` is below 0, or neither a file nor a
+            table is named, or both.
     """
+    from dprelease.scaffold.new_spec import Options
     from dprelease.scaffold.new_spec import init as made
 
-    return made(data, delimiter=delimiter, encoding=encoding, header=header, skip_rows=skip_rows)
+    options = Options(delimiter, encoding, header, skip_rows, driver, uri_env, table, own)
+    return made(data, options)
 
 
 def load(

@@ -16,11 +16,12 @@ EPILOG = """\b
 Example:
   dprelease init extracts/visits.csv -o visits.toml
   dprelease init --delimiter ';' --encoding latin-1 visits.csv
-  dprelease init visits.parquet"""
+  dprelease init --sheet 2025 visits.xlsx
+  dprelease init --driver sqlite --uri-env SURVEY_URI --table persons"""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("data", type=click.Path(), metavar="DATA")
+@click.argument("data", type=click.Path(), metavar="[DATA]", required=False)
 @click.option(
     "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, which must not exist."
 )
@@ -39,31 +40,41 @@ Example:
     help="For a CSV file: the number of lines before the header.",
 )
 @click.option("--no-header", is_flag=True, help="The first line is a record; DATA is not opened.")
+@click.option("--sheet", metavar="NAME", help="For an Excel workbook: its only one if left out.")
+@click.option("--driver", metavar="NAME", help="For a table of a database: postgresql or sqlite.")
+@click.option("--uri-env", metavar="NAME", help="The variable that holds the database's URI.")
+@click.option("--table", metavar="NAME", help="The table or view, as NAME or SCHEMA.NAME.")
 @QUIET
 def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    data: str,
+    data: str | None,
     out: str | None,
     delimiter: str | None,
     encoding: str,
     skip_rows: int,
     no_header: bool,
+    driver: str | None,
+    uri_env: str | None,
+    table: str | None,
     quiet: bool,
+    **own: str | None,  # each is of one format
 ) -> int:
     """Begin a spec, with comments that say what to fill in.
 
-    Reads the header of a CSV file, or the schema of a Parquet or Arrow file: no value, so bounds,
-    keys and budget are yours to write.
+    Reads the header of a CSV file or a sheet, the schema of a Parquet or Arrow file, the catalogue
+    of a database. Reads no value: bounds, keys and budget are yours to write.
     """
-    from dprelease.scaffold.file_columns import Csv
-    from dprelease.scaffold.new_spec import begin_spec, is_delimiter
+    from dprelease.model.source_registry import Naming
+    from dprelease.scaffold.new_spec import InvalidOptions, Options, begin_spec
     from dprelease.scaffold.template import MARK, write_spec
 
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
     delimiter = "\t" if delimiter in {"\\t", "tab"} else delimiter
-    if delimiter is not None and not is_delimiter(delimiter):
-        raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
-    form = Csv(delimiter or "", encoding, skip_rows)
-    new_spec = begin_spec(data, folder, "SPEC" if out is None else out, form, header=not no_header)
+    named = {key: value for key, value in own.items() if value is not None}
+    options = Options(delimiter, encoding, not no_header, skip_rows, driver, uri_env, table, named)
+    try:
+        new_spec = begin_spec(data, folder, "SPEC" if out is None else out, options)
+    except InvalidOptions as problem:
+        raise click.UsageError(problem.reason) from None
     text, columns = write_spec(new_spec), new_spec.columns
     if out is None:
         answer(text.removesuffix("\n"))
@@ -73,11 +84,12 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         write_new(out, text)
     if quiet:
         return int(ExitCode.DONE)
-    if columns is not None and new_spec.format == "csv":
+    if columns is not None and new_spec.naming in (Naming.LINE, Naming.ROW):
+        line = new_spec.naming.value
         write_remark(
-            "note: the first line was read as the header; if it is a record, delete this spec"
+            f"note: the first {line} was read as the header; if it is a record, delete this spec"
         )
-        if len(columns) == 1:
+        if len(columns) == 1 and new_spec.naming is Naming.LINE:
             mark = next((mark for mark in MARKS if mark in columns[0].name), "")
             hint = f"; it holds {mark!r}: --delimiter {mark!r}" if mark else ""
             write_remark(

@@ -5,6 +5,7 @@ Modules are named, and imported only when they are asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
@@ -21,6 +22,19 @@ class Records(StrEnum):
     ROWS = "rows"
     LINES = "lines"
     CONTENT = "content"
+
+
+class Naming(StrEnum):
+    """What names the columns of a format.
+
+    LINE and ROW stand before the records, and could be a record themselves; SCHEMA and CATALOGUE
+    state types too.
+    """
+
+    LINE = "line"
+    ROW = "row"
+    SCHEMA = "schema"
+    CATALOGUE = "catalogue"
 
 
 class OwnOption(NamedTuple):
@@ -47,7 +61,8 @@ class Listed(NamedTuple):
     suffixes of compression that may follow. ``options`` are the shared keys of ``[data]`` that say
     how texts are read, ``own`` the keys of this format alone, ``place`` those that say where the
     table is; any other key of these kinds is refused. Where CONTENT decides whether a record is
-    one, ``explanation`` is the id of the sentence that says when.
+    one, ``explanation`` is the id of the sentence that says when. ``naming``: what names the
+    columns, so that a spec can begin with them; None if nothing is asked before there is one.
     """
 
     module: str
@@ -60,6 +75,7 @@ class Listed(NamedTuple):
     place: tuple[str, ...] = ("path",)
     own: Mapping[str, OwnOption] = {}
     explanation: str = "plan.notes.content_decides_records"
+    naming: Naming | None = None
 
     @property
     def keys(self) -> frozenset[str]:
@@ -83,14 +99,16 @@ SOURCES = {
              "decimal", "thousands", "multiline", "max_lines_per_record"}
         ),
         (".gz", ".zst"),
+        naming=Naming.LINE,
     ),
     "parquet": Listed(
         "dprelease.sources.parquet.parquet_source", "Parquet", Records.ROWS,
-        (".parquet", ".pq"), (".parquet",),
+        (".parquet", ".pq"), (".parquet",), naming=Naming.SCHEMA,
     ),
     "arrow": Listed(
         "dprelease.sources.arrow.arrow_source", "Arrow", Records.ROWS,
         (".arrow", ".feather", ".ipc"), (".arrow", ".feather", ".ipc"),
+        naming=Naming.SCHEMA,
     ),
     "xlsx": Listed(
         "dprelease.sources.xlsx.xlsx_source", "an Excel workbook", Records.CONTENT,
@@ -101,10 +119,11 @@ SOURCES = {
             )
         },
         explanation="plan.notes.empty_rows_of_sheets",
+        naming=Naming.ROW,
     ),
     "adbc": Listed(
         "dprelease.sources.adbc.adbc_source", "in a database", Records.ROWS,
-        (), (), place=("driver", "uri_env", "table"),
+        (), (), place=("driver", "uri_env", "table"), naming=Naming.CATALOGUE,
     ),
     "frame": Listed(
         "dprelease.sources.frame.frame_source", "a table from Python", Records.ROWS,
@@ -121,3 +140,23 @@ SUFFIXES = {
 
 # name in [data] driver, of a package adbc_driver_NAME and of our extra adbc-NAME -> its title
 DRIVERS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
+
+_NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+def split_table_name(text: str) -> tuple[str, ...] | None:
+    """Split the name of a table, or its schema and name with a dot between; None for no name.
+
+    A name in double quotes may hold dots, and a double quote written twice.
+    """
+    if not _TABLE.fullmatch(text):
+        return None
+    names = _NAME.findall(text)
+    return tuple(name[1:-1].replace('""', '"') if name.startswith('"') else name for name in names)
+
+
+def is_variable_name(text: str) -> bool:
+    """Tell if a text can name an environment variable; a URI can't."""
+    return _VARIABLE.fullmatch(text) is not None

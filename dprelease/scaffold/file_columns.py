@@ -1,21 +1,23 @@
-"""Names of the columns of a file: a CSV file's first line, or a schema with types."""
+"""Names of columns: a CSV file's first line, or what the place of the data declares."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import read_separator, split_line
 from dprelease.files.packed import decompress, detect_packing
 from dprelease.files.system import open_plain_file
+from dprelease.model import Source
 from dprelease.model.date_formats import UTC_NAMES, list_zones
+from dprelease.model.source_registry import SOURCES, Naming
 
 if TYPE_CHECKING:
-    import pyarrow
+    from dprelease.sources.shared.source_format import StoredColumn
 
 _LONGEST = 1 << 20
 _LONGEST_NAME = 200  # as in a spec
@@ -145,18 +147,25 @@ def _read_names(file: str, line: bytes, form: Csv) -> list[Named]:
         raise build_unreadable_failure(
             file, "its first line is empty", "the first line must be the header"
         )
+    return _check_header(file, names)
+
+
+def _check_header(file: str, names: Sequence[str], *, is_sheet: bool = False) -> list[Named]:
+    """Refuse names that are none, as where the first line is a record; shows none of them."""
     columns: list[Named] = []
     seen: set[str] = set()
     for place, name in enumerate(names, 1):
-        # An index that a program wrote has no name, nor has what follows a last delimiter.
-        if not name.strip() and place in {1, len(names)} and any(names):
+        # An index that a program wrote has no name, nor has what follows a last delimiter. Cells
+        # without a name are found by none.
+        may_be_nameless = is_sheet or place in {1, len(names)}
+        if not name.strip() and may_be_nameless and any(names):
             columns.append(Named("", None, "it has no name"))
             continue
         why = explain_no_name(name, seen) or (
             "looks like a value" if _VALUE.fullmatch(name) else ""
         )
         if why:
-            raise _build_header_failure(file, place, why)
+            raise _build_header_failure(file, place, why, is_sheet=is_sheet)
         seen.add(name.casefold())
         columns.append(Named(name))
     return columns
@@ -175,80 +184,53 @@ def explain_no_name(name: str, seen: set[str]) -> str:
     return "stands there twice" if name.casefold() in seen else ""
 
 
-def _build_header_failure(file: str, place: int, why: str) -> Failure:
+def _build_header_failure(file: str, place: int, why: str, *, is_sheet: bool) -> Failure:
     """Build the failure for a first line that is no header, without showing it."""
-    message = f"the first line of {file} is not a header: field {place} {why}"
-    return Failure(ExitCode.SPEC, Complaint("E016", message))
+    line, field = ("row", "cell") if is_sheet else ("line", "field")
+    message = f"the first {line} of {file} is not a header: {field} {place} {why}"
+    hint = "the first row that is not empty must hold the names of the columns" if is_sheet else ""
+    return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
 
 
-def read_typed_columns(file: str, form: str) -> list[Named]:
-    """Read names and types of columns from a schema; reads no record.
+def read_declared_columns(source: Source, title: str) -> list[Named]:
+    """Read names and types of columns as the place of the data declares them; reads no record.
 
     Args:
-        file: Path of the file.
-        form: "parquet" or "arrow".
+        source: A source of any format but CSV.
+        title: Name of the source for messages.
 
     Returns:
         The columns, with the reason for each that no spec can read.
 
     Raises:
-        Failure: Exit code 2, if the file has no readable schema.
+        Failure: Exit code 2, if they can't be read.
     """
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise build_unreadable_failure(file, "it is not a regular file")
+    from dprelease.sources.shared.source_format import list_columns
+
+    if not source.remote and not os.path.isfile(source.pattern):
+        is_there = os.path.exists(source.pattern)
+        reason = "it is not a regular file" if is_there else "there is no such file"
+        raise build_unreadable_failure(title, reason)
     try:
-        schema = _read_schema(file, form)
-    except FileNotFoundError:
-        raise build_unreadable_failure(file, "there is no such file") from None
-    except (OSError, ValueError):
-        raise build_unreadable_failure(file, f"it does not hold {form.capitalize()} data") from None
-    if not schema.names:
-        raise build_unreadable_failure(file, "it has none")
-    times = Counter(name.casefold() for name in schema.names)
-    columns = []
-    for field in schema:
-        twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
-        kind, wrong = _choose_type(field.type), explain_no_name(field.name, twice)
-        why = (
-            f"its name {wrong}" if wrong else "" if kind else "its type can't be declared in a spec"
-        )
-        columns.append(Named(field.name, kind, why, _read_zone(field.type)))
-    return columns
+        stored = list_columns(source)
+    except Failure as failure:
+        found = failure.complaints[0]
+        is_named = found.message.startswith(source.pattern)
+        wrong = "it" + found.message.removeprefix(source.pattern) if is_named else found.message
+        raise build_unreadable_failure(title, wrong, found.hint) from None
+    if not stored:
+        raise build_unreadable_failure(title, "it has none")
+    if SOURCES[source.format].naming is Naming.ROW:
+        return _check_header(title, [column.name for column in stored], is_sheet=True)
+    times = Counter(column.name.casefold() for column in stored)
+    return [_describe(column, times) for column in stored]
 
 
-def _read_schema(file: str, form: str) -> pyarrow.Schema:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if form == "parquet":
-        return pq.read_schema(file)
-    with pa.OSFile(file) as opened, pa.ipc.open_file(opened) as reader:
-        return reader.schema
-
-
-def _read_zone(kind: pyarrow.DataType) -> str | None:
-    """Read the time zone that a type names; None for UTC, or what is no name of a zone."""
-    try:
-        zone = getattr(kind, "tz", None)
-    except UnicodeDecodeError:  # a damaged file: the name is no text
-        return None
-    return zone if zone in list_zones() - UTC_NAMES else None
-
-
-def _choose_type(kind: pyarrow.DataType) -> str | None:
-    import pyarrow.types as of
-
-    tests = (
-        (of.is_boolean, "boolean"),
-        (of.is_integer, "integer"),
-        (of.is_floating, "float"),
-        (of.is_decimal128, "decimal"),
-        (of.is_string, "string"),
-        (of.is_large_string, "string"),
-        (of.is_string_view, "string"),
-        (of.is_date, "date"),
-        (of.is_timestamp, "timestamp"),
-    )
-    if of.is_dictionary(kind):
-        return _choose_type(kind.value_type)
-    return next((name for test, name in tests if test(kind)), None)
+def _describe(column: StoredColumn, times: Mapping[str, int]) -> Named:
+    folded = column.name.casefold()
+    wrong = explain_no_name(column.name, {folded} if times[folded] > 1 else set())
+    why = f"its name {wrong}" if wrong else ""
+    if not why and not column.is_readable:
+        why = "its type can't be declared in a spec"
+    zone = column.zone if column.zone in list_zones() - UTC_NAMES else None
+    return Named(column.name, column.type and column.type.value, why, zone)

@@ -4,74 +4,136 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from dprelease.errors import Failure
 from dprelease.files.packed import get_suffix
-from dprelease.model.source_registry import SOURCES, SUFFIXES
+from dprelease.model import Database, Source
+from dprelease.model.source_registry import (
+    DRIVERS,
+    SOURCES,
+    SUFFIXES,
+    Naming,
+    is_variable_name,
+    split_table_name,
+)
 from dprelease.scaffold.file_columns import (
     Csv,
     build_unreadable_failure,
     read_csv_columns,
-    read_typed_columns,
+    read_declared_columns,
 )
 from dprelease.scaffold.template import NewSpec, check_path, write_spec
 
 
-def init(
-    data: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    header: bool = True,
-    skip_rows: int = 0,
-) -> str:
+class InvalidOptions(ValueError):
+    """Options that do not say what the spec is for; ``reason`` repeats none of them."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Options(NamedTuple):
+    """Where a table is and how it is written, as the options of ``init`` say.
+
+    A ``delimiter`` of None is that of the suffix. ``own`` are keys of ``[data]`` that one format
+    alone takes.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    header: bool = True
+    skip_rows: int = 0
+    driver: str | None = None
+    uri_env: str | None = None
+    table: str | None = None
+    own: Mapping[str, str] = {}
+
+
+def init(data: str | os.PathLike[str] | None, options: Options) -> str:
     """Do what the package's ``init`` says."""
-    if delimiter is not None and not is_delimiter(delimiter):
-        raise ValueError("a delimiter is one ASCII character, such as ';' or tab")
-    if skip_rows < 0:
-        raise ValueError("skip_rows is 0 or more")
-    form = Csv(delimiter or "", encoding, skip_rows)
-    return write_spec(begin_spec(os.fspath(data), os.getcwd(), "SPEC", form, header=header))
+    file = None if data is None else os.fspath(data)
+    return write_spec(begin_spec(file, os.getcwd(), "SPEC", options))
 
 
-def begin_spec(data: str, folder: str, spec: str, form: Csv, *, header: bool = True) -> NewSpec:
-    """Find out what is known of a data file.
+def begin_spec(data: str | None, folder: str, spec: str, options: Options) -> NewSpec:
+    """Find out what is known of a data file, or of a table of a database.
 
     Args:
-        data: Path of the file.
-        folder: The folder where the spec will stand, to which its path is relative.
+        data: Path of the file; None for a table of a database.
+        folder: The folder where the spec will stand, to which the file's path is relative.
         spec: The name of the spec.
-        form: Of a CSV file. The delimiter, which ``is_delimiter`` has checked, is that of the
-            suffix if it is empty.
-        header: Whether a CSV file has a line with the names; if not, it isn't opened.
+        options: Of the file or the database.
 
     Raises:
-        Failure: Exit code 2, if names can't be read from the file.
+        Failure: Exit code 2, if names can't be read.
+        InvalidOptions: The options don't name one place.
     """
+    form = Csv(options.delimiter or "", options.encoding, options.skip_rows)
+    if options.delimiter is not None and not is_delimiter(options.delimiter):
+        raise InvalidOptions("a delimiter is one ASCII character, such as ';' or tab")
+    if options.skip_rows < 0:
+        raise InvalidOptions("skip_rows is 0 or more")
+    driver, uri_env, table = options.driver, options.uri_env, options.table
+    if data is not None and (driver, uri_env, table) == (None, None, None):
+        return _begin_file_spec(data, folder, spec, form, options)
+    if data is not None or driver not in DRIVERS or uri_env is None or table is None:
+        kinds = " or ".join(DRIVERS)
+        message = f"name a file, or a table of a database by driver ({kinds}), uri_env and table"
+        raise InvalidOptions(message)
+    if form != Csv("") or not options.header or options.own:
+        raise InvalidOptions("a table of a database has no options of files")
+    return _begin_database_spec(driver, uri_env, table, spec)
+
+
+def _begin_file_spec(data: str, folder: str, spec: str, form: Csv, options: Options) -> NewSpec:
     if "://" in data:  # a URI may hold a password, and is not said again
-        hint = "write its spec by hand: How-to, Read from a database"
-        raise build_unreadable_failure("a database or URI", "init reads files", hint)
+        hint = "name a table of a database by its driver, uri_env and table"
+        raise build_unreadable_failure("a database or URI", "init reads files by their path", hint)
     suffix = get_suffix(data)
     if suffix not in SUFFIXES:
         hint = f"name a file with one of the suffixes {', '.join(SUFFIXES)}"
         raise build_unreadable_failure(data, "its suffix does not show the format", hint)
     format = SUFFIXES[suffix]
-    if format not in ("csv", "parquet", "arrow"):
-        reason = f"init can't begin a spec for {suffix} files"
-        raise build_unreadable_failure(data, reason, "save it as CSV first")
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)
-    columns = None
-    if format != "csv":
-        if not header or form != Csv(""):
-            reason = f"the options for CSV don't apply to {SOURCES[format].title} files"
-            raise build_unreadable_failure(data, reason, "leave them out")
-        columns = read_typed_columns(data, format)
-        return NewSpec(_name(data, suffix), path, spec, format, columns)
-    if not form.delimiter:
-        form = form._replace(delimiter="\t" if suffix.startswith(".tsv") else ",")
-    if header:
-        columns, form = read_csv_columns(data, form)
-    return NewSpec(_name(data, suffix), path, spec, format, columns, form)
+    name, place = _derive_name(os.path.basename(data)[: -len(suffix)]), {"path": path}
+    listed = SOURCES[format]
+    if listed.naming is None:
+        raise build_unreadable_failure(data, "its format does not list them", "write the spec")
+    if not listed.own.keys() >= options.own.keys():
+        raise _build_option_failure(data, f"{', '.join(options.own)} is not for its format")
+    if listed.naming is Naming.LINE:
+        if not form.delimiter:
+            form = form._replace(delimiter="\t" if suffix.startswith(".tsv") else ",")
+        columns, form = read_csv_columns(data, form) if options.header else (None, form)
+        return NewSpec(name, path, spec, listed.naming, columns, place, form)
+    if not options.header or form != Csv(""):
+        raise _build_option_failure(data, "the options for CSV are not for its format")
+    source = Source(os.path.abspath(data), format, own=tuple(options.own.items()))
+    columns = read_declared_columns(source, data)
+    return NewSpec(name, path, spec, listed.naming, columns, {**place, **options.own})
+
+
+def _begin_database_spec(driver: str, uri_env: str, table: str, spec: str) -> NewSpec:
+    if not is_variable_name(uri_env):  # it may be a URI, and is not said again
+        reason = "that is not the name of an environment variable"
+        hint = "put the URI in a variable, and name it here"
+        raise build_unreadable_failure("a table", reason, hint)
+    names = split_table_name(table)
+    if names is None:
+        hint = 'write its name, or its schema and name as "schema.table"'
+        raise build_unreadable_failure("a table", "that is not the name of a table", hint)
+    database = Database(driver, uri_env, names)
+    columns = read_declared_columns(Source(table, "adbc", database=database), table)
+    place = {"format": "adbc", "driver": driver, "uri_env": uri_env, "table": table}
+    return NewSpec(_derive_name(names[-1]), table, spec, Naming.CATALOGUE, columns, place)
+
+
+def _build_option_failure(data: str, reason: str) -> Failure:
+    return build_unreadable_failure(data, reason, "leave that option out")
 
 
 def is_delimiter(text: str) -> bool:
@@ -80,9 +142,6 @@ def is_delimiter(text: str) -> bool:
     return text == "\t" or (is_printed and not text.isalnum() and text != '"')
 
 
-def _name(data: str, suffix: str) -> str:
-    """Derive a file-safe name from the name of the data file."""
-    stem = os.path.basename(data)
-    stem = stem[: len(stem) - len(suffix)]
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")
-    return name or "release"
+def _derive_name(text: str) -> str:
+    """Derive a file-safe name of a release."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:100].strip("-_") or "release"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dprelease.files.packed import strip_packing
+from dprelease.model.source_registry import Naming
 from dprelease.scaffold.file_columns import Csv, Named, build_unreadable_failure
 
 MARK = "FILL IN"
@@ -16,7 +17,7 @@ _UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _HEAD = """\
-# The beginning of a spec for {path}
+# The beginning of a spec for {subject}
 # Read of the data: {read}.
 #
 # {mark} stands at {marks} places. At each, take the # off the lines that you need (other lines
@@ -35,7 +36,6 @@ name = {name}
 # purpose = ""
 
 [data]
-path = {path_text}
 """
 
 _PRIVACY = """\
@@ -83,14 +83,26 @@ path = {output}
 
 
 class NewSpec(NamedTuple):
-    """What a new spec is about; ``columns`` None: the file has no header, and was not opened."""
+    """What a new spec is about; ``columns`` None: the file has no header, and was not opened.
+
+    ``place`` are the keys of ``[data]`` that say where the table is; ``subject`` names it.
+    """
 
     name: str
-    path: str
+    subject: str
     spec: str
-    format: str
+    naming: Naming
     columns: Sequence[Named] | None
+    place: Mapping[str, str]
     written: Csv = Csv()
+
+
+READ = {
+    Naming.LINE: "the first line, for the names of its columns",
+    Naming.ROW: "the first row of the sheet, for the names of its columns",
+    Naming.SCHEMA: "the schema, for the names and types of its columns",
+    Naming.CATALOGUE: "the catalogue of the database, for the names and types of its columns",
+}
 
 
 def check_path(path: str) -> None:
@@ -124,16 +136,12 @@ def write_spec(new_spec: NewSpec) -> str:
         Valid TOML. It is a sound spec when its marked places are filled in.
     """
     fields = {"name": quote(new_spec.name), "mark": MARK, "output": quote(f"out/{new_spec.name}")}
-    read = "the first line, for the names of its columns"
-    if new_spec.columns is None:
-        read = "nothing"
-    elif new_spec.format != "csv":
-        read = "the schema, for the names and types of its columns"
+    read = "nothing" if new_spec.columns is None else READ[new_spec.naming]
     # Without a header, the names of the columns are to be filled in as well.
     marks = 7 if new_spec.columns is None else 6
     head = _HEAD.format(
-        path=_format(new_spec.path), read=read, spec=_format(new_spec.spec), marks=marks,
-        path_text=quote(new_spec.path), **fields,
+        subject=_format(new_spec.subject), read=read, spec=_format(new_spec.spec), marks=marks,
+        **fields,
     )  # fmt: skip
     parts = [
         head,
@@ -163,11 +171,12 @@ def write_key(name: str) -> str:
 
 
 def _iter_data_lines(new_spec: NewSpec) -> Iterator[str]:
-    if new_spec.format != "csv":
+    yield from (f"{key} = {quote(value)}\n" for key, value in new_spec.place.items())
+    if new_spec.naming is not Naming.LINE:
         return
     if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
-    tabs = strip_packing(new_spec.path).lower().endswith(".tsv")
+    tabs = strip_packing(new_spec.subject).lower().endswith(".tsv")
     if new_spec.written.delimiter != ("\t" if tabs else ","):
         yield f"delimiter = {quote(new_spec.written.delimiter)}\n"
     if new_spec.written.skip_rows:

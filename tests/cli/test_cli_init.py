@@ -2,9 +2,12 @@
 
 import gzip
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
+import databases
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,11 +19,12 @@ from dprelease.model import ColumnType, Dialect, InputColumn, Source
 from dprelease.scaffold.file_columns import (
     Csv,
     read_csv_columns,
+    read_declared_columns,
     read_header,
-    read_typed_columns,
 )
 from dprelease.scaffold.template import MARK, quote, write_key
 from dprelease.sources.shared.files import lay_out
+from dprelease.sources.shared.source_format import lay_out as lay_out_any
 
 CANARY = "KANARIENVOGEL"
 HEADER = 'region,days,"a ""quoted"", name",Größe\n'
@@ -253,9 +257,15 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
         }
     )
     pq.write_table(table, folder / "a.parquet")
-    types = [each.type for each in read_typed_columns(str(folder / "a.parquet"), "parquet")]
+    source = Source(str(folder / "a.parquet"), "parquet")
+    found = read_declared_columns(source, "a.parquet")
+    types = [each.type for each in found]
     moments = ["timestamp"] * 4
     assert types == ["string", "integer", "float", "date", *moments, "string", None]
+    for each in found:  # a run takes what is written
+        if each.type is not None:
+            kind = ColumnType(each.type)
+            lay_out_any(source, [InputColumn(each.name, kind, zone=each.zone)])
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")
     assert '# [columns.n]\n# type = "integer"\n' in answer.out
@@ -271,10 +281,113 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
     assert cli("init", "--no-header", "a.parquet").code == 2
     assert cli("init", "--no-header", "a.feather").code == 2
     (folder / "b.arrow").write_bytes(b"ARROW1 not at all")
-    assert "it does not hold Arrow data" in cli("init", "b.arrow").err
+    assert "is not a readable Arrow file" in cli("init", "b.arrow").err
     (folder / "b.parquet").write_bytes(b"PAR1 not at all")
     for name in ("b.parquet", "c.parquet", "c.csv", "a.xlsx", "."):
         assert cli("init", name).code == 2
+
+
+@pytest.fixture
+def book(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["region", None, "Größe"])
+    workbook.active.append([CANARY, 77, CANARY])
+    for row in (["a", 77], ["b", 1]):
+        workbook.create_sheet(f"{row[0]} {CANARY}").append(row)
+    workbook.save(folder / "a.xlsx")
+    for name in workbook.sheetnames[1:]:
+        workbook.remove(workbook[name])
+    workbook.save(folder / "one.xlsx")
+
+
+def test_a_workbook_gives_names_from_its_first_row(cli, folder, book, monkeypatch):
+    answer = cli("init", "one.xlsx")
+    assert answer.code == 0
+    assert "the first row" in answer.err
+    columns = [line for line in answer.out.splitlines() if line.startswith("# [columns.")]
+    assert columns == ["# [columns.region]", '# [columns."Größe"]']
+    assert tomli.loads(answer.out)["data"] == {"path": "one.xlsx"}
+    named = cli("init", "a.xlsx", "--sheet", "Sheet")
+    assert tomli.loads(named.out)["data"] == {"path": "a.xlsx", "sheet": "Sheet"}
+    monkeypatch.chdir(folder)
+    assert dprelease.init("a.xlsx", sheet="Sheet") == named.out
+    assert CANARY not in answer.out + answer.err + named.out + named.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (["a.xlsx"], "E015", "it has several sheets"),
+        (["a.xlsx", "--sheet", "none"], "E015", 'no sheet "none"'),
+        (["a.xlsx", "--sheet", f"a {CANARY}"], "E016", "cell 2 looks like a value"),
+        (["one.xlsx", "--delimiter", ";"], "E015", "leave that option out"),
+        (["one.xlsx", "--no-header"], "E015", "leave that option out"),
+        (["small.csv", "--sheet", "a"], "E015", "leave that option out"),
+    ],
+)
+def test_a_workbook_without_a_header_that_can_be_found(cli, book, arguments, code, word):
+    answer = cli("init", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(code)
+    assert word in answer.err
+
+
+def test_a_database_gives_the_columns_of_its_catalogue(cli, folder):
+    databases.require("sqlite")
+    uri = {databases.VARIABLE: "a.db"}
+    with closing(sqlite3.connect(folder / "a.db")) as connection, connection:
+        types = (
+            "id INTEGER, place VARCHAR(9), day DATE, at DATETIME, paid BOOL, x REAL, fee DECIMAL"
+        )
+        connection.execute(f'CREATE TABLE "my visits" ({types}, other)')
+        connection.execute(f"INSERT INTO \"my visits\" (place, id) VALUES ('{CANARY}', 77)")
+    place = ("--driver", "sqlite", "--uri-env", databases.VARIABLE, "--table", "my visits")
+    answer = cli("init", *place, read_late=uri)
+    assert (answer.code, answer.err) == (0, "")
+    spec = tomli.loads(answer.out)
+    assert spec["data"] == {
+        "format": "adbc", "driver": "sqlite", "uri_env": databases.VARIABLE, "table": "my visits",
+    }  # fmt: skip
+    assert spec["ledger"] == {"dataset": "my-visits"}
+    kinds = ["integer", "string", "date", "timestamp", "boolean", "float", "decimal"]
+    for name, kind in zip(("id", "place", "day", "at", "paid", "x", "fee"), kinds, strict=True):
+        assert f'# [columns.{name}]\n# type = "{kind}"\n' in answer.out
+    assert "# [columns.other]\n# type =\n" in answer.out
+    assert CANARY not in answer.out
+    assert "77" not in answer.out
+    assert 'no table or view "none"' in cli("init", *place[:-1], "none", read_late=uri).err
+    assert f"{databases.VARIABLE} is not set" in cli("init", *place).err
+
+
+URI = "postgresql://me:KANARIENVOGEL@host/db"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--driver", "sqlite", "--table", "t"],
+        ["--uri-env", "V", "--table", "t"],
+        ["small.csv", "--driver", "sqlite", "--uri-env", "V", "--table", "t"],
+        ["--delimiter", ";", "--driver", "sqlite", "--uri-env", "V", "--table", "t"],
+        ["--driver", "sqlite", "--uri-env", URI, "--table", "t"],
+        ["--driver", "sqlite", "--uri-env", "V", "--table", "a.b.c"],
+        [URI],
+    ],
+)
+def test_one_file_or_one_table_is_named_and_no_uri_is_said_again(cli, folder, arguments):
+    answer = cli("init", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert CANARY not in answer.err
+    names = {"--driver": "driver", "--uri-env": "uri_env", "--table": "table",
+             "--delimiter": "delimiter"}  # fmt: skip
+    files = [each for each in arguments[:1] if each not in names]
+    rest = arguments[len(files) :]
+    options = dict(zip(map(names.get, rest[::2]), rest[1::2], strict=True))
+    with pytest.raises((Failure, ValueError)) as caught:
+        dprelease.init(*files, **options)
+    assert CANARY not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
@@ -356,7 +469,8 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     zoned, spans = pa.array([0], pa.timestamp("us", "UTC")), pa.array([0], pa.duration("us"))
     names = ["a", "A", "", "b\n", "at", "c", "span"]
     pq.write_table(pa.table([["x"], ["x"], ["x"], ["x"], zoned, ["x"], spans], names=names), file)
-    found = {each.name: each.unread for each in read_typed_columns(file, "parquet")}
+    source = Source(file, "parquet")
+    found = {each.name: each.unread for each in read_declared_columns(source, file)}
     assert found["a"] == found["A"] == "its name stands there twice"
     assert "empty" in found[""]
     assert "control" in found["b\n"]
@@ -365,7 +479,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     assert "type" in found["span"]
     pq.write_table(pa.table({}), file)
     with pytest.raises(Failure):
-        read_typed_columns(file, "parquet")
+        read_declared_columns(source, file)
 
 
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])

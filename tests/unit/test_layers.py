@@ -307,9 +307,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.reports",
     ),
-    # Reads the names of columns, and no value.
+    # Reads the names of columns, and no value: sources list their own columns.
     "dprelease.scaffold": (
         *VOCABULARY,
+        "dprelease.sources.shared.source_format",
         "dprelease.files.csv_line",
         "dprelease.files.packed",
         "dprelease.files.system",
@@ -487,7 +488,8 @@ PIPELINE = {
 # Names of engines, and nothing else.
 REGISTRIES = {"dprelease.engines.engine_registry"}
 ROOMS_WITH_ROWS = ("dprelease.engines", "dprelease.sources")
-MAY_REACH_ROWS = {*PIPELINE, *ROOMS_WITH_ROWS}
+# A new spec begins with the columns that a source lists of its own.
+MAY_REACH_ROWS = {*PIPELINE, *ROOMS_WITH_ROWS, "dprelease.scaffold"}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,
     "dprelease.kernel.chapters.choices",

@@ -22,6 +22,7 @@ from dprelease.sources.adbc.driver import (
     URI_KEY,
     Driver,
     Selected,
+    build_no_table_failure,
     build_unreachable_failure,
     list_driver_errors,
     select_table,
@@ -31,6 +32,7 @@ from dprelease.sources.adbc.sqlite import SQLite
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
+from dprelease.sources.shared.source_format import StoredColumn
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}
 AS_STORED = Dialect(null_values=())
@@ -90,6 +92,22 @@ class Adbc:
         except list_driver_errors():
             raise build_unreachable_failure(database) from None
         return DatabaseTable(database, columns)
+
+    def list_columns(self, source: Source) -> Sequence[StoredColumn]:
+        """See ``SelfDescribing``: what the catalogue of the database says."""
+        database = source.database
+        if database is None:
+            raise InternalError("database")
+        driver = _import_driver(database)
+        try:
+            with _connect(driver, database) as connection, connection.cursor() as cursor:
+                driver.begin(cursor)
+                columns = driver.list_columns(cursor, database)
+        except list_driver_errors():
+            raise build_unreachable_failure(database) from None
+        if not columns:
+            raise build_no_table_failure(database)
+        return columns
 
 
 SOURCE = Adbc()

@@ -15,6 +15,7 @@ from msgspec import Struct
 from dprelease.errors import Failure
 from dprelease.model import Database, InputColumn
 from dprelease.sources.shared.data_failures import build_data_failure
+from dprelease.sources.shared.source_format import StoredColumn
 
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
 
@@ -74,6 +75,18 @@ class Driver(Protocol):
 
         Raises:
             Failure: Exit code 4 if the table or a column is missing, or has another type.
+        """
+        ...
+
+    def list_columns(self, cursor: Any, database: Database) -> Sequence[StoredColumn]:
+        """List the columns of a table that may be read, as the catalogue declares them.
+
+        Args:
+            cursor: A cursor in the transaction.
+            database: Names the table.
+
+        Returns:
+            The columns in order; none if there is no such table.
         """
         ...
 

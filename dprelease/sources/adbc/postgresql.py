@@ -28,6 +28,7 @@ from dprelease.sources.shared.arrow_values import convert_readable
 from dprelease.sources.shared.column_names import build_no_column_failure
 from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
+from dprelease.sources.shared.source_format import StoredColumn
 
 SETTINGS = {
     "DateStyle": "ISO, YMD",
@@ -60,6 +61,16 @@ _READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
     ColumnType.BOOLEAN: frozenset({"bool"}) | _NUMBERS,
     ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
     ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
+}
+_DECLARED = {
+    **dict.fromkeys(("int2", "int4", "int8"), ColumnType.INTEGER),
+    **dict.fromkeys(("float4", "float8"), ColumnType.FLOAT),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name"), ColumnType.STRING),
+    "numeric": ColumnType.DECIMAL,
+    "bool": ColumnType.BOOLEAN,
+    "date": ColumnType.DATE,
+    "timestamp": ColumnType.TIMESTAMP,
+    _MOMENT: ColumnType.TIMESTAMP,
 }
 # The first and the last moment of the calendar, and one outside of it in every zone.
 _FIRST, _LAST, _OUTSIDE = "0001-01-01", "9999-12-31 23:59:59.999999", "10000-01-02"
@@ -115,6 +126,21 @@ class PostgreSQL:
         except list_driver_errors() as problem:
             raise _explain_error(problem, database) from None
         return choices
+
+    def list_columns(self, cursor: Any, database: Database) -> list[StoredColumn]:
+        """See ``Driver``."""
+        cursor.execute(
+            "SELECT a.attname, CASE WHEN b.typtype = 'e' THEN 'text' ELSE b.typname END "
+            "FROM pg_catalog.pg_attribute AS a "
+            "JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid "
+            "JOIN pg_catalog.pg_type AS b "  # of a domain, the type that it is based on
+            "ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END "
+            "WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
+            "AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') "
+            "ORDER BY a.attnum",
+            (".".join(map(quote_name, database.table)),),
+        )
+        return [StoredColumn(str(name), _DECLARED.get(kind)) for name, kind in cursor.fetchall()]
 
     def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
         """See ``Driver``."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from dprelease.model import Database, InputColumn
+from dprelease.model import ColumnType, Database, InputColumn
 from dprelease.sources.adbc.driver import (
     TABLE_KEY,
     Selected,
@@ -26,6 +26,7 @@ from dprelease.sources.adbc.driver import (
 from dprelease.sources.shared.arrow_values import convert_readable, number_texts
 from dprelease.sources.shared.column_names import build_duplicate_failure, build_no_column_failure
 from dprelease.sources.shared.files import CELL_LIMIT
+from dprelease.sources.shared.source_format import StoredColumn
 
 READ_ONLY = "mode=ro"  # an option of URIs
 NULL, REAL, TEXT = range(3)  # where a value is: nowhere, in the double, in the text
@@ -58,6 +59,16 @@ class SQLite:
             _check(database, column, names)
         return {column.name: _select_column(name_field(column.name)) for column in inputs}
 
+    def list_columns(self, cursor: Any, database: Database) -> list[StoredColumn]:
+        """See ``Driver``. A declared type is a hint to SQLite: it may hold other values, too."""
+        *schema, table = database.table
+        asked = ", ".join("?" * len(database.table))
+        cursor.execute(
+            f"SELECT name, type FROM pragma_table_info({asked})",  # noqa: S608 - question marks
+            (table, *schema),
+        )
+        return [StoredColumn(name, _read_declared(kind)) for name, kind in cursor.fetchall()]
+
     def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
         """See ``Driver``."""
         import pyarrow as pa
@@ -69,6 +80,28 @@ class SQLite:
         of_doubles = number_texts(doubles).cast(pa.large_binary())
         texts = pc.if_else(pc.equal(places, TEXT), texts.cast(pa.large_binary()), None)
         return convert_readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
+
+
+_DECLARED = (
+    ("BOOL", ColumnType.BOOLEAN),
+    ("DATETIME", ColumnType.TIMESTAMP),
+    ("TIMESTAMP", ColumnType.TIMESTAMP),
+    ("DATE", ColumnType.DATE),
+    ("INT", ColumnType.INTEGER),
+    ("CHAR", ColumnType.STRING),
+    ("CLOB", ColumnType.STRING),
+    ("TEXT", ColumnType.STRING),
+    ("REAL", ColumnType.FLOAT),
+    ("FLOA", ColumnType.FLOAT),
+    ("DOUB", ColumnType.FLOAT),
+    ("DEC", ColumnType.DECIMAL),
+    ("NUMERIC", ColumnType.DECIMAL),
+)
+"""Parts of declared types, and what they stand for: sqlite.org/datatype3.html, and dates."""
+
+
+def _read_declared(kind: str) -> ColumnType | None:
+    return next((own for part, own in _DECLARED if part in kind.upper()), None)
 
 
 def read_only(uri: str) -> str:

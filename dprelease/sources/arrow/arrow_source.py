@@ -18,6 +18,7 @@ from dprelease.sources.shared.arrow_types import (
     build_unknown_type_failure,
     choose_type,
     convert_type,
+    describe_columns,
     find_common_type,
     find_zones,
     is_text,
@@ -28,6 +29,7 @@ from dprelease.sources.shared.files import Split, resolve
 from dprelease.sources.shared.locations import get_size, open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
+from dprelease.sources.shared.source_format import StoredColumn
 
 BATCH_ROWS = 1 << 16  # records of a batch that is passed on
 
@@ -118,6 +120,10 @@ class Arrow:
             types[column.name] = convert_type(common, column)
         fields = name_fields(*types, *partitions)
         return ArrowTable(types, frozenset(coded), partitions, fields, zones, paths, tuple(batches))
+
+    def list_columns(self, source: Source) -> list[StoredColumn]:
+        """See ``SelfDescribing``."""
+        return describe_columns(_read_footer(resolve(source)[0], source.pattern)[0])
 
 
 SOURCE = Arrow()

@@ -15,6 +15,7 @@ from dprelease.sources.shared.arrow_types import (
     build_unknown_type_failure,
     choose_type,
     convert_type,
+    describe_columns,
     find_common_type,
     find_zones,
     name_duckdb_type,
@@ -25,6 +26,7 @@ from dprelease.sources.shared.files import read_marks, resolve
 from dprelease.sources.shared.kept_parts import find_kept
 from dprelease.sources.shared.locations import open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
+from dprelease.sources.shared.source_format import StoredColumn
 
 BATCH_ROWS = 1 << 16
 BATCH_BYTES = 1 << 26  # bytes of a batch, roughly, by the sizes in the footers
@@ -116,6 +118,11 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         plain,
         dictionaries,
     )
+
+
+def list_parquet_columns(source: Source) -> list[StoredColumn]:
+    """List the columns of the first file; raises Failure(DATA)."""
+    return describe_columns(_read_footer(resolve(source)[0], source.pattern).schema_arrow)
 
 
 class Footer(NamedTuple):

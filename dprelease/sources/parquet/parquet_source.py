@@ -16,10 +16,16 @@ from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, is_of_class
 from dprelease.engines.duckdb.duckdb_session import escape_path
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, is_in, literal, option
 from dprelease.model import InputColumn, Source
-from dprelease.sources.parquet.parquet_schema import ParquetLayout, lay_out_parquet, open_file
+from dprelease.sources.parquet.parquet_schema import (
+    ParquetLayout,
+    lay_out_parquet,
+    list_parquet_columns,
+    open_file,
+)
 from dprelease.sources.shared.files import CELL_LIMIT, Split
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
+from dprelease.sources.shared.source_format import StoredColumn
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -132,6 +138,10 @@ class Parquet:
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> ParquetTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
         return ParquetTable(lay_out_parquet(source, inputs))
+
+    def list_columns(self, source: Source) -> list[StoredColumn]:
+        """See ``SelfDescribing``."""
+        return list_parquet_columns(source)
 
 
 SOURCE = Parquet()

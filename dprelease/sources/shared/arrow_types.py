@@ -14,6 +14,7 @@ from dprelease.errors import Failure
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
 from dprelease.sources.shared.column_names import choose_place
 from dprelease.sources.shared.data_failures import build_data_failure
+from dprelease.sources.shared.source_format import StoredColumn
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
 _SHOWN = 80  # characters of a type's name
@@ -98,6 +99,18 @@ def find_zones(schema: Any, columns: Iterable[str]) -> dict[str, str]:
     return {name: kind.tz for name, kind in types.items() if getattr(kind, "tz", None) is not None}
 
 
+def describe_columns(schema: Any) -> list[StoredColumn]:
+    """Describe the columns of a schema by the types of a spec that hold all of their values."""
+    columns = []
+    for field in schema:
+        kind = read_type(field.type)
+        declared = next((own for name, own in _DECLARED.items() if _is(kind, (name,))), None)
+        zone = None if kind is None else getattr(_get_stored_type(field.type), "tz", None)
+        readable = declared is not None or _is(kind, ("null",))
+        columns.append(StoredColumn(field.name, declared, zone, readable))
+    return columns
+
+
 def build_unknown_type_failure(pattern: str) -> Failure:
     """Report a file with a type that Arrow's library doesn't have."""
     return build_data_failure(
@@ -174,7 +187,7 @@ def _is(kind: Any, names: Sequence[str]) -> bool:
     """Tell if the type is of one of Arrow's kinds with these names."""
     from pyarrow import types
 
-    return any(getattr(types, f"is_{name}")(kind) for name in names)
+    return kind is not None and any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
 _STRINGS = ("string", "large_string", "string_view")
@@ -189,6 +202,17 @@ _HELD = dict.fromkeys(NUMERIC_TYPES, ("string", *_NUMBERS)) | {
     ColumnType.STRING: ("string",),
     ColumnType.DATE: ("string", "date32", "timestamp"),
     ColumnType.TIMESTAMP: ("string", "timestamp"),
+}
+
+
+_DECLARED = {
+    "boolean": ColumnType.BOOLEAN,
+    "integer": ColumnType.INTEGER,
+    "floating": ColumnType.FLOAT,
+    "decimal": ColumnType.DECIMAL,
+    "string": ColumnType.STRING,
+    "date32": ColumnType.DATE,
+    "timestamp": ColumnType.TIMESTAMP,
 }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dprelease.errors import Complaint
-from dprelease.model import InputColumn, Source
+from dprelease.model import ColumnType, InputColumn, Source
 from dprelease.model.date_formats import UTC_NAMES, list_zones
 from dprelease.model.source_registry import SOURCES
 from dprelease.sources.shared.data_failures import list_read_columns
@@ -108,6 +108,22 @@ class Table(Protocol):
         ...
 
 
+class StoredColumn(NamedTuple):
+    """A column as the place of the records declares it, before there is a spec.
+
+    Attributes:
+        name: Its name; empty if it has none.
+        type: The type of a spec that its values are of, as far as the place declares types.
+        zone: The time zone that its type names.
+        is_readable: False for a type that no column of a spec can have.
+    """
+
+    name: str
+    type: ColumnType | None = None
+    zone: str | None = None
+    is_readable: bool = True
+
+
 class SourceFormat(Protocol):
     """A way in which records are stored; the value ``SOURCE`` of its module."""
 
@@ -121,6 +137,21 @@ class SourceFormat(Protocol):
         Raises:
             Failure: Exit code 4 if a column is missing or has another type, or a file can't be
                 read.
+        """
+        ...
+
+
+class SelfDescribing(SourceFormat, Protocol):
+    """A format that declares its columns, so that a spec can begin with them."""
+
+    def list_columns(self, source: Source) -> Sequence[StoredColumn]:
+        """List all columns in order; read no record.
+
+        Args:
+            source: Where the table is. Of several files the first is looked at.
+
+        Raises:
+            Failure: Exit code 4 if the place can't be read.
         """
         ...
 
@@ -141,6 +172,12 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:
     """
     form: SourceFormat = import_module(SOURCES[source.format].module).SOURCE
     return form.lay_out(source, inputs)
+
+
+def list_columns(source: Source) -> Sequence[StoredColumn]:
+    """List the columns of a source whose format declares them, as ``SelfDescribing`` does."""
+    form: SelfDescribing = import_module(SOURCES[source.format].module).SOURCE
+    return form.list_columns(source)
 
 
 def warn_about_zones(table: Table, inputs: Sequence[InputColumn]) -> tuple[Complaint, ...]:

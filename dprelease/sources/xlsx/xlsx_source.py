@@ -19,6 +19,7 @@ from dprelease.sources.shared.files import Split, read_marks, resolve
 from dprelease.sources.shared.kept_parts import MOST_KEPT, find_kept
 from dprelease.sources.shared.locations import get_size
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
+from dprelease.sources.shared.source_format import StoredColumn
 
 if TYPE_CHECKING:
     from dprelease.sources.xlsx.workbook import Parts, Row, Sheet
@@ -87,11 +88,7 @@ class Xlsx:
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> SheetTable:
         """See ``SourceFormat``; reads no texts but those of the header; raises Failure(DATA)."""
-        if find_spec("openpyxl") is None:
-            message = "openpyxl, which reads workbooks, is not installed"
-            raise build_data_failure(
-                "E426", message, "pip install 'dprelease[xlsx]'", "data.format"
-            )
+        _check_installed()
         names = tuple(dict.fromkeys(column.name for column in list_read_columns(inputs)))
         templates = {
             column.name: build_date_template(column.format.strip(BLANKS)) or ""
@@ -101,37 +98,54 @@ class Xlsx:
         places = tuple(_place(path, source, names, templates) for path in resolve(source))
         return SheetTable(places, names)
 
+    def list_columns(self, source: Source) -> list[StoredColumn]:
+        """See ``SelfDescribing``: the names in the first row of the sheet, which has no types."""
+        _check_installed()
+        _, header = _find_sheet(resolve(source)[0], source)
+        return [StoredColumn(header.get(at) or "") for at in range(1, max(header, default=0) + 1)]
+
 
 SOURCE = Xlsx()
 
 
+def _check_installed() -> None:
+    if find_spec("openpyxl") is None:
+        message = "openpyxl, which reads workbooks, is not installed"
+        raise build_data_failure("E426", message, "pip install 'dprelease[xlsx]'", "data.format")
+
+
 def _place(path: str, source: Source, names: Sequence[str], templates: Mapping[str, str]) -> Place:
+    sheet, header = _find_sheet(path, source)
+    columns = {name: _find_column(header, name, source.pattern) for name in names}
+    place = Place(
+        path, sheet, columns, {columns[name]: template for name, template in templates.items()}
+    )
+    if (kept := find_kept()) is not None:
+        kept.columns[path, sheet.part] = place.find_wanted()
+    return place
+
+
+def _find_sheet(path: str, source: Source) -> tuple[Sheet, Row]:
+    """Find the sheet of a source and its header, or both as they were in this run."""
     from dprelease.sources.xlsx.workbook import BROKEN, list_sheets, open_workbook
 
     try:
         marks = read_marks(path)
         kept, key = None if marks is None else find_kept(), ("header", path, marks, source.own)
-        found = None if kept is None else kept.find(key)
+        found: tuple[Sheet, Row] | None = None if kept is None else kept.find(key)
         if found is None:
             with open_workbook(path) as parts:
                 sheet = _choose_sheet(list_sheets(parts), source)
                 found = sheet, _read_header(parts, sheet)
             if kept is not None:
                 kept.keep(key, found, 0)
-        sheet, header = found
+        return found
     except (*BROKEN, MemoryError):
         raise build_data_failure(
             "E409",
             f"{source.pattern} is not a readable xlsx workbook",
             "it may be damaged, too large or locked by a password: save it again as .xlsx",
         ) from None
-    columns = {name: _find_column(header, name, source.pattern) for name in names}
-    place = Place(
-        path, sheet, columns, {columns[name]: template for name, template in templates.items()}
-    )
-    if kept is not None:
-        kept.columns[path, sheet.part] = place.find_wanted()
-    return place
 
 
 def _read_header(parts: Parts, sheet: Sheet) -> Row:

@@ -12,7 +12,13 @@ from dprelease.engines.engine_registry import ON_CLUSTERS
 from dprelease.files.packed import detect_packing, get_suffix, strip_packing
 from dprelease.files.uris import is_uri, split_options
 from dprelease.model import Data, Database, Dialect, Source
-from dprelease.model.source_registry import DRIVERS, SOURCES, SUFFIXES
+from dprelease.model.source_registry import (
+    DRIVERS,
+    SOURCES,
+    SUFFIXES,
+    is_variable_name,
+    split_table_name,
+)
 from dprelease.specfile.checks.columns.domains import UNPRINTABLE
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Refused
@@ -31,9 +37,6 @@ from dprelease.specfile.schema.structure import Parts
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
 _CREDENTIALS = re.compile("key|secret|token|passw|signature|^sig$", re.IGNORECASE)
-_NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
-_TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
-_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _PLACES = {
     "path": "say where the data is: a file, glob or directory, relative to the spec",
     "driver": "say which kind of database it is: " + join_quoted([f'"{name}"' for name in DRIVERS]),
@@ -182,7 +185,7 @@ def _read_database(
     if model.engine in ON_CLUSTERS:
         message = f'engine = "{model.engine}" can\'t read databases'
         part.complain("E111", message, "engine", hint='leave engine out: "duckdb" can')
-    if not _VARIABLE.fullmatch(model.uri_env or ""):
+    if not is_variable_name(model.uri_env or ""):
         message = "uri_env is not the name of an environment variable"
         hint = "write the name, such as SURVEY_URI; the URI itself must not be in a file"
         part.complain(
@@ -205,12 +208,11 @@ def _read_database(
 
 def _read_table(text: str) -> tuple[str, ...]:
     """Read names that are joined by a dot; raises ``Refused``."""
-    if not _TABLE.fullmatch(text):
+    names = split_table_name(text)
+    if names is None:
         hint = 'write its name, or its schema and name as "schema.table"'
         raise Refused(f"{show(text)} is not the name of a table", hint, "E228")
-    names = (name[1:-1].replace('""', '"') if name[0] == '"' else name
-             for name in _NAME.findall(text))  # fmt: skip
-    return tuple(names)
+    return names
 
 
 def _has_credentials(uri: str) -> bool:

@@ -39,6 +39,7 @@ from dprelease.model import (
 from dprelease.model.source_registry import DRIVERS
 from dprelease.sources.adbc import adbc_source as adbc
 from dprelease.sources.adbc.sqlite import read_only
+from dprelease.sources.shared.source_format import list_columns
 
 T = ColumnType
 ENGINE = engines.get("duckdb")
@@ -197,6 +198,31 @@ def test_a_table_that_may_not_be_read(
     server("GRANT SELECT (x) ON t TO reader")
     ENGINE.inspect(source("postgresql", "t"), [InputColumn("x", T.STRING)])
     assert refused(source("postgresql", "t"), InputColumn("y", T.STRING)) == "E429"
+
+
+def test_the_catalogue_of_postgresql_declares_what_can_be_read(
+    server: Callable[[str], None], postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = {"smallint": T.INTEGER, "bigint": T.INTEGER, "real": T.FLOAT, "float8": T.FLOAT,
+              "numeric(9, 2)": T.DECIMAL, "text": T.STRING, "varchar(9)": T.STRING,
+              "char(3)": T.STRING, "bool": T.BOOLEAN, "date": T.DATE, "timestamp": T.TIMESTAMP,
+              "timestamptz": T.TIMESTAMP, "kind": T.STRING, "age": T.INTEGER, "uuid": None,
+              "int[]": None, "bytea": None}  # fmt: skip
+    columns = ", ".join(f"x{number} {kind}" for number, kind in enumerate(stored))
+    server(f"""
+        CREATE TYPE kind AS ENUM ('a'); CREATE DOMAIN age AS int CHECK (value > 0);
+        CREATE TABLE t ({columns}, gone int); ALTER TABLE t DROP COLUMN gone;
+        CREATE ROLE limited LOGIN PASSWORD 'hushhush'; GRANT SELECT (x1, x3) ON t TO limited;
+    """)
+    table = source("postgresql", "t")
+    found = list_columns(table)
+    assert [column.type for column in found] == list(stored.values())
+    ENGINE.inspect(table, [InputColumn(each.name, each.type) for each in found if each.type])
+    with pytest.raises(Failure):
+        list_columns(source("postgresql", "none"))
+    uri = os.environ[VARIABLE]
+    monkeypatch.setenv(VARIABLE, re.sub("//.*@", "//limited:hushhush@", uri))
+    assert [column.name for column in list_columns(table)] == ["x1", "x3"]
 
 
 def test_a_type_that_can_not_be_the_declared_one(server: Callable[[str], None]) -> None:

@@ -16,8 +16,7 @@ MAY_NAME_SOURCES = {
     "model/source_registry",
     "specfile/checks/data_source",  # tables in no file: a database, and what a program passes
     "engines/__init__",  # clusters can't read what a program passes
-    "scaffold/new_spec",  # formats whose columns are typed
-    "scaffold/file_columns",
+    "scaffold/new_spec",  # tables in no file
 }
 
 
