@@ -41,14 +41,7 @@ _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Make ``say`` use a language inside the block.
-
-    Args:
-        language: A key of ``LANGUAGES``.
-
-    Yields:
-        Nothing.
-    """
+    """Make ``say`` use a language, a key of ``LANGUAGES``, inside the block."""
     before = _spoken.set(language)
     try:
         yield
@@ -57,11 +50,7 @@ def use_language(language: str) -> Iterator[None]:
 
 
 def get_language() -> str:
-    """Return the language that ``say`` uses now.
-
-    Returns:
-        A key of ``LANGUAGES``.
-    """
+    """Return the language that ``say`` uses now, a key of ``LANGUAGES``."""
     return _spoken.get()
 
 
@@ -90,14 +79,7 @@ def say(sentence: str, /, **values: object) -> str:
 
 
 def word(text: Text) -> str:
-    """Word a sentence or number in the language used now.
-
-    Args:
-        text: A sentence or number that was named without a language, or any other text.
-
-    Returns:
-        The text for people; other texts unchanged.
-    """
+    """Word a sentence or number, named without a language, in the one used now; texts stay."""
     if isinstance(text, Sentence):
         if text.count is None:
             return say(text.key, **dict(text.values))
@@ -112,37 +94,20 @@ def say_count(n: int, sentence: str, /, **values: object) -> str:
         n: The number; the sentence shows it as ``{n}``.
         sentence: Id of the sentence, without ``.one`` or ``.many``.
         values: As for ``say``.
-
-    Returns:
-        The sentence.
     """
     form = "one" if n in LANGUAGES[get_language()].singular else "many"
     return say(f"{sentence}.{form}", n=n, **values)
 
 
 def number_text(english: str) -> str:
-    """Put the separators of the language into a number.
-
-    Args:
-        english: A number as English writes it, such as "1,234.5".
-
-    Returns:
-        The number as the language writes it.
-    """
+    """Put the separators of the language into a number that English writes, such as 1,234.5."""
     language = LANGUAGES[get_language()]
     return english.translate({ord(","): language.thousands, ord("."): language.decimal})
 
 
 @cache
 def load_catalogue(language: str) -> dict[str, str]:
-    """Read the sentences of a language, once.
-
-    Args:
-        language: A key of ``LANGUAGES``.
-
-    Returns:
-        The sentences by id.
-    """
+    """Read the sentences of a language by id, once."""
     import tomli
 
     file = Path(__file__).parent / f"{language}.toml"

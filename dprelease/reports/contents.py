@@ -79,15 +79,7 @@ def build_report_document(facts: ReportFacts, tables: Mapping[str, OutputTable])
 
 
 def plan_document(facts: PlanFacts, approval: Approval) -> Document:
-    """Lay out a plan for approval: the parts of a report that need no data.
-
-    Args:
-        facts: The facts of the plan.
-        approval: What the approval holds and leaves open.
-
-    Returns:
-        The document, in the language used now.
-    """
+    """Lay out a plan for approval: the parts of a report that need no data."""
     level = float(approval.interval) * 100
     return Document(
         facts.deployment.basic.title,

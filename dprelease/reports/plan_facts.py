@@ -26,15 +26,7 @@ from dprelease.statistics import read_release as reading
 
 
 def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, object]:
-    """Describe what a run would do and spend.
-
-    Args:
-        plan: The plan.
-        ledger: The ledger's standing now, if it was read.
-
-    Returns:
-        What ``dprelease plan --json`` prints, as JSON values.
-    """
+    """Describe what a run would do and spend, as ``dprelease plan --json`` prints it."""
     release = plan.release
     privacy = release.privacy
     sentences = record_words(plan).unprotected
@@ -92,9 +84,6 @@ MOST_QUERIES = 100
 
 def describe_alternatives(plan: Plan) -> list[dict[str, object]]:
     """Describe the expected errors at a quarter, half, once, twice and four times the total.
-
-    Args:
-        plan: The plan.
 
     Returns:
         One entry for each factor, with its ``total`` ("epsilon 2", "rho 0.1", or "times 2" if

@@ -17,9 +17,6 @@ def read_previous_release(release: Release, place: str) -> PreviousRelease:
         release: The release.
         place: Path of the earlier report.json, as the spec writes it.
 
-    Returns:
-        The earlier report and its figures.
-
     Raises:
         Failure: Exit code 2, if a file is not as it was released, or the release is of another
             dataset or lies where this one is written.
@@ -56,11 +53,6 @@ def read_previous_release(release: Release, place: str) -> PreviousRelease:
 
 def check_other_run(release: Release, previous: PreviousRelease, run_id: str) -> None:
     """Refuse a previous release that is the run itself, with the same noise.
-
-    Args:
-        release: The release.
-        previous: The previous release.
-        run_id: Identity of the run.
 
     Raises:
         Failure: Exit code 2.

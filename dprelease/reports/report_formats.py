@@ -25,26 +25,12 @@ VEGA_LITE = "application/vnd.vegalite.v5+json"
 
 
 def name_report_file(name: str) -> str:
-    """Name the file of a format.
-
-    Args:
-        name: A key of ``REPORT_FORMATS``.
-
-    Returns:
-        A name in the output folder.
-    """
+    """Name the file of a format, a key of ``REPORT_FORMATS``, in the output folder."""
     return REPORT_FORMATS[name].file
 
 
 def list_media_types(files: Iterable[str]) -> dict[str, str]:
-    """List the media types of report files and charts.
-
-    Args:
-        files: Names of files.
-
-    Returns:
-        The media type of each; a file of no format is a chart.
-    """
+    """List the media types of report files and charts; a file of no format is a chart."""
     from dprelease.reports.renderers.facts_label_svg import MEDIA_TYPE
     from dprelease.reports.sections.overview_section import LABEL_FILE
 
@@ -119,9 +105,6 @@ def _render(
 def require(names: Iterable[str]) -> None:
     """Check that the extras of formats are installed.
 
-    Args:
-        names: Keys of ``REPORT_FORMATS``.
-
     Raises:
         Failure: Exit code 2, if one is missing.
     """
@@ -131,24 +114,13 @@ def require(names: Iterable[str]) -> None:
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Import what formats need, and let them prepare, before noise is drawn.
-
-    Args:
-        names: Keys of ``REPORT_FORMATS``.
-    """
+    """Import what formats need, and let them prepare, before noise is drawn."""
     for name in names:
         getattr(_import_renderer(name), "prepare", bool)()
 
 
 def is_rendered(text: str) -> bool:
-    """Check for a file that a renderer wrote, in any format.
-
-    Args:
-        text: The content of the file.
-
-    Returns:
-        True if it has the mark of a format: then it may be replaced.
-    """
+    """Check for the mark of a file that a renderer wrote: such a file may be replaced."""
     ends = f"\n{text[:4000]}\n{text[-100:]}"
     return any(mark in ends for form in REPORT_FORMATS.values() for mark in form.marks)
 

@@ -54,13 +54,7 @@ def rerender(directory: str, form: str) -> bytes:
 
 
 def read_release(directory: str) -> tuple[ReportFacts, Published]:
-    """Read the report and the figures of a published release.
-
-    Args:
-        directory: The output folder of the run.
-
-    Returns:
-        The report, and its figures as they can be combined.
+    """Read the report of a published release, and its figures as they can be combined.
 
     Raises:
         Failure: Exit code 2, if report.json or a table is missing or not as it was released.

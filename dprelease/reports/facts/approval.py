@@ -35,14 +35,10 @@ def list_left_open(release: Release) -> tuple[str, ...]:
 
 
 def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
-    """List what an approval of a plan binds a run to.
+    """List what an approval of a plan binds a run to, by the names of the spec's keys.
 
-    Args:
-        release: The release that was planned.
-
-    Returns:
-        Values by the names of the spec's keys. Paths are as the spec writes them, or as they were
-        given instead, so that they are the same on every machine.
+    Paths are as the spec writes them, or as they were given instead, so that they are the same on
+    every machine.
     """
     about, data, privacy = release.about, release.data, release.privacy
     ledger, output, database = release.ledger, release.output, data.source.database
@@ -137,9 +133,6 @@ def build_approval(
         run: Identity of the run that it is a plan of.
         digest: Digest of the saved plan.
         ledger: The ledger's standing; None if it was not read.
-
-    Returns:
-        What the approval holds and leaves open, with notes and warnings.
     """
     release = plan.release
     return Approval(

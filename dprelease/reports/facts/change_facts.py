@@ -40,16 +40,7 @@ class PreviousRelease(NamedTuple):
 def add_changes(
     facts: ReportFacts, previous: PreviousRelease, tables: Mapping[str, OutputTable]
 ) -> ReportFacts:
-    """Add to a report what changed since the previous release.
-
-    Args:
-        facts: The report.
-        previous: The report and figures of the previous release.
-        tables: The published tables by file name.
-
-    Returns:
-        The report with its changes.
-    """
+    """Add to a report what changed since the previous release."""
     published = Published(facts, tables)
     before, now = ({t.name for t in report.tables} for report in (previous.facts, facts))
     alpha = 1 - Fraction(facts.provenance.interval)

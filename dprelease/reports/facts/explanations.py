@@ -216,14 +216,7 @@ MANY = 10_000
 
 
 def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
-    """List the warnings that need the plan.
-
-    Args:
-        plan: The plan; no data was opened for it.
-
-    Returns:
-        The warnings, each with its code.
-    """
+    """List the warnings that need the plan, but no data."""
     warnings = []
     for step in build_views(plan):
         query, statistic = step.query, get_statistic(step.query.statistic)

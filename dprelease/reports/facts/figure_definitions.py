@@ -31,13 +31,8 @@ _NORMS = {ClipNorm.L1: "definitions.unit.l1", ClipNorm.L2: "definitions.unit.l2"
 def define_figure(release: Release, query: Query) -> tuple[str, ...]:
     """Define the figure of a query: what is computed, of which records and values.
 
-    Args:
-        release: The release.
-        query: One of its queries.
-
-    Returns:
-        Sentences in the language used now. Each key of the spec that changes what the figure is,
-        and not only its noise, changes them. What is done to noisy figures is not in them.
+    Each key of the spec that changes what the figure is, and not only its noise, changes the
+    sentences. What is done to noisy figures is not in them.
     """
     statistic = get_statistic(query.statistic)
     sentences = [
@@ -65,29 +60,13 @@ def define_figure(release: Release, query: Query) -> tuple[str, ...]:
 
 
 def define_groups(release: Release, query: Query) -> tuple[str, ...]:
-    """Say for which groups there is a figure.
-
-    Args:
-        release: The release.
-        query: One of its queries.
-
-    Returns:
-        A sentence for each grouping column, in the language used now.
-    """
+    """Say for which groups there is a figure, in a sentence for each grouping column."""
     listing = "definitions.groups.listed"
     return tuple(_list_labels(release, group, listing) for group in _list_groups(query))
 
 
 def define_outside(release: Release, query: Query) -> tuple[str, ...]:
-    """Say in which group records are that have no value of a grouping column, or no listed one.
-
-    Args:
-        release: The release.
-        query: One of its queries.
-
-    Returns:
-        A sentence or two for each grouping column, in the language used now.
-    """
+    """Say in which group records are that have no value of a grouping column, or no listed one."""
     return tuple(
         sentence for group in _list_groups(query) for sentence in _say_outside(release, group)
     )

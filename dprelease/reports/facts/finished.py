@@ -130,14 +130,7 @@ def word_finishings(plan: Plan) -> list[str]:
 
 
 def write_condition(finish: Finish) -> str | None:
-    """Write the condition on which a figure is shown.
-
-    Args:
-        finish: What the query does to its figures after the noise.
-
-    Returns:
-        The condition, or None if every figure is shown.
-    """
+    """Write the condition on which a figure is shown; None if every figure is."""
     if finish.hide_below is not None:
         return f"value >= {write_exact(finish.hide_below)}"
     return None if finish.publish_if is None else finish.publish_if.text

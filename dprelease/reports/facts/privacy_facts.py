@@ -26,15 +26,7 @@ MANY = 10
 
 
 def summarize_privacy(facts: PlanFacts, plan: str | None) -> PrivacyFacts:
-    """Summarize a plan or a report.
-
-    Args:
-        facts: The facts of the plan or the report.
-        plan: Digest of the plan; None if it is not known.
-
-    Returns:
-        The facts of the label.
-    """
+    """Summarize a plan or a report; ``plan`` is the digest of the plan, if it is known."""
     unit, loss, meaning = facts.deployment.privacy_unit, facts.accounting, facts.meaning
     totals = {total.of: total for total in meaning.totals}
     cap = totals.pop("cap", None)

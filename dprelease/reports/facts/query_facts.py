@@ -68,14 +68,7 @@ def _scale_noise(step: Step, unit: Fraction) -> int | float:
 
 
 def describe_queries(plan: Plan) -> tuple[Query, ...]:
-    """Describe every query of a plan, with what is done to its figures.
-
-    Args:
-        plan: The plan.
-
-    Returns:
-        The facts of each query, in the order of the plan's reads.
-    """
+    """Describe the query of each read of a plan, with what is done to its figures."""
     finishings_by_query, wholes, together = (
         describe_finishings(plan),
         map_wholes(plan),
@@ -94,15 +87,7 @@ def describe_queries(plan: Plan) -> tuple[Query, ...]:
 
 
 def define_queries(plan: Plan, queries: Sequence[Query]) -> tuple[Query, ...]:
-    """Define the figures of the queries of a plan.
-
-    Args:
-        plan: The plan.
-        queries: What ``describe_queries`` says of it.
-
-    Returns:
-        The facts of each query, with its definition.
-    """
+    """Add their definitions to what ``describe_queries`` says of a plan."""
     release = plan.release
     return tuple(
         replace(
@@ -246,12 +231,7 @@ def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterato
 def explain_shared_noise(plan: Plan, queries: Sequence[Query]) -> tuple[Query, ...]:
     """Explain, of what is read from one release, which epsilons pay for it and how it errs.
 
-    Args:
-        plan: The plan.
-        queries: Its queries; a saved plan has them without these sentences.
-
-    Returns:
-        The queries with these sentences, where there are any.
+    A saved plan has its queries without these sentences.
     """
     own = {query.name: query.epsilon or Fraction(0) for query in plan.release.queries}
     explained = []
@@ -310,14 +290,7 @@ def _describe_sensitivity(step: Step, unit: Fraction) -> Sensitivity:
 
 
 def describe_composition(plan: Plan) -> Accounting:
-    """Describe the composed loss, and what plain addition would have charged.
-
-    Args:
-        plan: The plan.
-
-    Returns:
-        Losses as JSON numbers, rounded up.
-    """
+    """Describe the composed loss, and what plain addition would have charged, rounded up."""
     return Accounting(
         method=plan.method,
         epsilon=to_json_number(plan.loss.epsilon),

@@ -104,15 +104,7 @@ class Outcome(Struct, frozen=True):
 
 
 def build(plan: Plan, outcome: Outcome) -> ReportFacts:
-    """Build the report of a release.
-
-    Args:
-        plan: The plan of the release.
-        outcome: What the run published and charged.
-
-    Returns:
-        All facts of the report; none is a true figure or a record.
-    """
+    """Build the report of a release; none of its facts is a true figure or a record."""
     release = plan.release
     planned = collect_plan_facts(plan, outcome.records, outcome.ledger, outcome.flags)
     # a saved plan has no need of what figures are made of, for nothing is published yet
@@ -150,16 +142,13 @@ def collect_plan_facts(
     standing: Ledger | LedgerStanding | None = None,
     flags: Mapping[str, int] | None = None,
 ) -> PlanFacts:
-    """Collect the facts of a release that need no data.
+    """Collect the facts that a plan for approval and a report share; none needs data.
 
     Args:
         plan: The plan.
         records: Stored record-level tables, if they were drawn.
         standing: The ledger's standing, if it is known.
         flags: Numbers of flagged figures, if they were published.
-
-    Returns:
-        The facts that a plan for approval and a report share.
     """
     release, local = plan.release, record_words(plan)
     source, review = release.data.source, release.review
@@ -218,13 +207,7 @@ def describe_published_table(
 ) -> PublishedTable:
     """Describe a released table so that its file can be read back exactly.
 
-    Args:
-        table: The table.
-        file: The name of its file.
-        finish: Figures as they were before the changes that followed the noise.
-
-    Returns:
-        The facts of the table in report.json.
+    ``finish`` has figures as they were before the changes that followed the noise.
     """
     finish = finish or Finished(())
     return PublishedTable(
@@ -500,14 +483,7 @@ LINES = {
 
 
 def list_files(release: Release) -> tuple[ListFile, ...]:
-    """List the files of public values that a release reads.
-
-    Args:
-        release: The release.
-
-    Returns:
-        Each file with its key, its SHA-256 and what its lines become.
-    """
+    """List the files of public values that a release reads, and what their lines become."""
     return tuple(
         ListFile(
             key=entry.key,

@@ -88,14 +88,9 @@ _END = 2**31 - 1
 
 
 def spell_expression(expression: Expression, types: Mapping[str, ColumnType]) -> str:
-    """Spell an expression in the language used now.
+    """Spell a condition or value of the spec as a part of a sentence.
 
-    Args:
-        expression: A condition or value of the spec; not that of a column of states.
-        types: Types of all columns of the release, by name.
-
-    Returns:
-        A part of a sentence: "age is at least 18 and sex is “F”".
+    Not that of a column of states. ``types`` are those of all columns of the release.
     """
     tree = parse_tree(expression.text, types)
     return _spell_condition(tree) if tree.type is ColumnType.BOOLEAN else _spell(tree)

@@ -28,11 +28,7 @@ def render(_document: object, facts: ReportFacts) -> str:
 def build_report_json(facts: ReportFacts) -> dict[str, Any]:
     """Build the content of report.json.
 
-    Args:
-        facts: The report.
-
-    Returns:
-        JSON values. A rehearsal has another schema, so that no program takes it for a release.
+    A rehearsal has another schema, so that no program takes it for a release.
     """
     content = to_json(facts)
     if facts.language == "en":  # msgspec tells a default by its identity, not by its value
@@ -48,13 +44,7 @@ def read_report_json(content: object) -> ReportFacts:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value of ``report_model`` to JSON values.
-
-    Args:
-        value: A value, or containers of them.
-
-    Returns:
-        Dicts, lists and plain values.
+    """Convert a value of ``report_model``, or containers of them, to JSON values.
 
     Raises:
         ValueError: A number is infinite or NaN.
@@ -65,13 +55,6 @@ def to_json(value: Any) -> Any:
 
 def from_json(kind: type[T], content: object) -> T:
     """Convert JSON values to a value of a class.
-
-    Args:
-        kind: The class.
-        content: JSON values.
-
-    Returns:
-        An instance of the class.
 
     Raises:
         ValueError: The content has another form.
@@ -100,9 +83,5 @@ def build_report_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Write the JSON Schema of report.json.
-
-    Returns:
-        The text that ``dprelease schema --report`` prints.
-    """
+    """Write the JSON Schema of report.json, as ``dprelease schema --report`` prints it."""
     return json.dumps(build_report_schema(), indent=2, ensure_ascii=False) + "\n"

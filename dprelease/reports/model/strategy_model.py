@@ -191,11 +191,7 @@ class Agreement(Fact, frozen=True, kw_only=True):
 
 
 def compute_saving(deviation: Number, alone: Number) -> int:
-    """Compute how much smaller a deviation is.
-
-    Args:
-        deviation: Standard deviation of a query that is planned together with others.
-        alone: Its standard deviation alone.
+    """Compute how much smaller a standard deviation is than ``alone``.
 
     Returns:
         The saving in percent, rounded down; 0 if there is none.

@@ -25,11 +25,7 @@ _LOOKS = (
 def render_label(label: FactsLabel) -> str:
     """Render the label as an SVG that needs no style sheet.
 
-    Args:
-        label: What it says, in the language used now.
-
-    Returns:
-        The picture; its title and description say the same to readers who do not see it.
+    Its title and description say the same to readers who do not see it.
     """
     shapes = [
         f'<text class="t" x="{_MARGIN}" y="34">{clean(label.title)}</text>',

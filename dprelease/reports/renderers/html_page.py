@@ -118,15 +118,7 @@ def _format_card_name(name: str) -> str:
 
 
 def render(document: Document, _facts: PlanFacts | None = None) -> str:
-    """Render a document as an HTML page.
-
-    Args:
-        document: The report or the plan.
-        _facts: Not used; every renderer takes the facts.
-
-    Returns:
-        The page. The same document gives the same bytes.
-    """
+    """Render a document as an HTML page; the same document gives the same bytes."""
     looks = _render_css(any(section.name == "records" for section in document.sections))
     style = Html(f"\n{looks}{_write_margins(document)}")
     head = [

@@ -20,10 +20,7 @@ HEADER = ("table", "keys", "figure", "value", "low", "high", "flag")
 
 
 def render_tables(_facts: object, tables: Mapping[str, OutputTable]) -> str:
-    """Write the figures of all tables, table by table and row by row.
-
-    Args:
-        tables: The published tables by file name.
+    """Write the figures of all tables, by file name, table by table and row by row.
 
     Returns:
         CSV with the columns of ``HEADER``. ``keys`` names the cell, as "region=north; sex=f".

@@ -47,13 +47,7 @@ def prepare() -> None:
 def render_tables(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> bytes:
     """Write the workbook.
 
-    Args:
-        facts: The facts of the release.
-        tables: The published tables by file name.
-
-    Returns:
-        The content of the file. A table with more rows than a sheet has is left out, and the first
-        sheet says so.
+    A table with more rows than a sheet has is left out, and the first sheet says so.
 
     Raises:
         Failure: Exit code 2, where the extra is missing.

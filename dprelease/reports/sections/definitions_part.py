@@ -12,14 +12,7 @@ from dprelease.reports.sections.document import Bullets, Definitions, Details, P
 
 
 def build_definitions(queries: Sequence[Query]) -> Details | None:
-    """Define the figures of queries.
-
-    Args:
-        queries: The facts of the queries.
-
-    Returns:
-        Definitions behind a heading; None for a report of a version that made none.
-    """
+    """Define the figures of queries; None for a report of a version that made none."""
     defined = [query for query in queries if query.definition]
     if not defined:
         return None

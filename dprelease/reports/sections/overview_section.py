@@ -44,9 +44,6 @@ def build_overview_section(
         quotations: Sentences to quote.
         chart: The chart that stands here, of which there may be a finding among the sentences.
         changes: What changed since the last release.
-
-    Returns:
-        The section; its label of privacy facts is always there.
     """
     title = say("overview.title")
     told: list[Part] = []

@@ -9,15 +9,9 @@ MOST_ROWS = 20
 
 
 def render_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Render a table as HTML for notebooks.
+    """Render a table as HTML for notebooks; None is an empty cell, and all texts are escaped.
 
-    Args:
-        caption: Its caption.
-        heads: The headings.
-        rows: Its rows; None is an empty cell.
-
-    Returns:
-        The first ``MOST_ROWS`` rows, and how many more there are; all texts are escaped.
+    It shows the first ``MOST_ROWS`` rows, and how many more there are.
     """
     all_rows = list(rows)
     first = "".join(f"<th>{escape(head)}</th>" for head in heads)

@@ -24,28 +24,12 @@ _MIDNIGHT = " 00:00:00"
 
 
 def write_key(column: OutputColumn, key: str | int | None) -> str:
-    """Write a key for people.
-
-    Args:
-        column: A key column.
-        key: A key; None for a missing one.
-
-    Returns:
-        Its label, its bin in words, or the key itself.
-    """
+    """Write a key for people: its label, its bin in words, or the key itself."""
     return say("names.none") if key is None else get_key_name(column.names, str(key))
 
 
 def get_key_name(names: ColumnNames, key: str) -> str:
-    """Write a key that is not missing for people.
-
-    Args:
-        names: The names of its column.
-        key: The key.
-
-    Returns:
-        Its label, its bin in words, or the key itself.
-    """
+    """Write a key that is not missing for people, by the names of its column."""
     label = names.labels.get(key)
     if label is not None:
         return label
@@ -53,14 +37,7 @@ def get_key_name(names: ColumnNames, key: str) -> str:
 
 
 def get_column_title(column: OutputColumn) -> str:
-    """Write the title of a column for people.
-
-    Args:
-        column: A published column.
-
-    Returns:
-        Its title or name; for a column beside a figure, what it states of the figure.
-    """
+    """Write the title or name of a column; of one beside a figure, what it states of the figure."""
     title, part = column.names.title, column.suffix
     if title is None:
         return column.name
@@ -112,14 +89,7 @@ class StatedName(NamedTuple):
 
 
 def iter_stated_names(release: Release) -> Iterator[StatedName]:
-    """Iterate over the names for people that a spec states.
-
-    Args:
-        release: The release.
-
-    Yields:
-        Each name with its key in the spec.
-    """
+    """Iterate over the names for people that a spec states, each with its key in the spec."""
     names = release.names
     for table, title in names.tables.items():
         yield StatedName(f"output.titles.{table}", say("names.title_of_table", table=table), title)
@@ -163,12 +133,8 @@ def write_bin(kind: ColumnType, key: str) -> str:
 def have_equal_widths(keys: Iterable[str]) -> bool:
     """Tell whether all keys that are bins are equally wide; whole months are.
 
-    Args:
-        keys: The keys of a column, of which any may be bins.
-
-    Returns:
-        True if no two bins differ in width, as when there are none. The last bin, which holds its
-        upper end too, is as wide as its ends are apart.
+    True when there are no bins. The last bin, which holds its upper end too, is as wide as its
+    ends are apart.
     """
     widths = {_measure_bin(bounds[1], bounds[2]) for key in keys if (bounds := _BIN.fullmatch(key))}
     return len(widths) <= 1

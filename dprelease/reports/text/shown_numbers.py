@@ -11,14 +11,7 @@ from dprelease.model.plan_json import exact
 
 
 def to_json_number(value: Fraction) -> int | float:
-    """Convert a loss or an error to a JSON number that does not understate it.
-
-    Args:
-        value: An exact number.
-
-    Returns:
-        The number, rounded up at 12 significant digits.
-    """
+    """Convert a loss or an error to a JSON number, rounded up at 12 significant digits."""
     if value.denominator == 1 and abs(value) < 2**53:
         return value.numerator
     # Rounded up: a loss or an error must not look smaller than it is.
@@ -27,26 +20,12 @@ def to_json_number(value: Fraction) -> int | float:
 
 
 def number_or_none(amount: Fraction | None) -> int | float | None:
-    """Convert an amount to a JSON number, rounded up.
-
-    Args:
-        amount: An exact number, or None.
-
-    Returns:
-        The number, or None.
-    """
+    """Convert an amount to a JSON number, rounded up; None stays."""
     return None if amount is None else to_json_number(amount)
 
 
 def to_json_remaining(amount: Fraction | None) -> int | float | None:
-    """Convert what is left of a cap to a JSON number, rounded down.
-
-    Args:
-        amount: An exact number, or None for no cap.
-
-    Returns:
-        The number, or None.
-    """
+    """Convert what is left of a cap to a JSON number, rounded down; None is no cap."""
     return None if amount is None else -to_json_number(-amount)
 
 
@@ -110,25 +89,11 @@ def write_loss(value: Fraction) -> str:
 
 
 def write_percent(share: float) -> str:
-    """Write a chance or a share in percent.
-
-    Args:
-        share: Between 0 and 1.
-
-    Returns:
-        At most four digits, in the language used now.
-    """
+    """Write a share between 0 and 1 in percent, with at most four digits."""
     return say("words.percent", share=number_text(f"{share * 100:.4g}"))
 
 
 def write_exact(value: Fraction) -> str:
-    """Write a number exactly.
-
-    Args:
-        value: An exact number.
-
-    Returns:
-        A decimal if its JSON number is exact, else p/q.
-    """
+    """Write a number exactly: as a decimal if its JSON number is exact, else as p/q."""
     number = to_json_number(value)
     return str(number) if Fraction(str(number)) == value else exact(value)

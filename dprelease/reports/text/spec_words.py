@@ -54,14 +54,7 @@ _MONTHS = (
 
 
 def write_title(query: Query) -> str:
-    """Say what a query computes, in a few words.
-
-    Args:
-        query: The facts of the query.
-
-    Returns:
-        Its statistic, column, weight and condition.
-    """
+    """Say what a query computes in a few words: statistic, column, weight and condition."""
     # A report may be of another version, which had other statistics.
     key = STATISTICS[query.statistic].word if query.statistic in STATISTICS else ""
     what = say(key) if key else query.statistic
@@ -73,14 +66,7 @@ def write_title(query: Query) -> str:
 
 
 def write_date(written: str) -> str:
-    """Write a date out.
-
-    Args:
-        written: The date as ISO 8601 writes it.
-
-    Returns:
-        The date with the name of its month.
-    """
+    """Write a date in ISO 8601 out, with the name of its month."""
     day = date.fromisoformat(written)
     key = "spec_words.date.first" if day.day == 1 else "spec_words.date.other"
     return say(key, day=str(day.day), month=say(_MONTHS[day.month - 1]), year=str(day.year))
