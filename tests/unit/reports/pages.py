@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 from dprelease.errors import Failure
 from dprelease.ledger.identity import run_id
 from dprelease.model import OutputTable, Plan
+from dprelease.release.bundle import Publication
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
@@ -44,6 +48,7 @@ ALL_FORMATS = [
     pytest.param(name, marks=needs_pdf) if name == "pdf" else name
     for name, form in REPORT_FORMATS.items()
 ]
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 
 
@@ -149,6 +154,36 @@ def render_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form
     """A report in JSON values, in a format."""
     (content,) = render_report(read_report_json(report), tables, [form]).values()
     return content
+
+
+def get_tables(made: Publication) -> dict[str, OutputTable]:
+    """The published tables by file."""
+    return {
+        each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
+    }
+
+
+def render_page(made: Publication, tables: Mapping[str, OutputTable] | None = None) -> str:
+    """The page of a release, or of its facts with other tables."""
+    return render_html(made.report, get_tables(made) if tables is None else tables)
+
+
+def forge_report(folder: Path, content: bytes) -> None:
+    """Write another report.json, and its hash where a release lists it."""
+    (folder / "report.json").write_bytes(content)
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    for each in package["resources"]:
+        if each["path"] == "report.json":
+            each["hash"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    (folder / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+
+
+def write_files(publication: Publication, folder: Path) -> None:
+    """Write the files of a release, and those of its charts in a folder of their own."""
+    for name, content in publication.files.items():
+        if isinstance(content, bytes):  # a file of records is a stream
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
 
 
 def describe_in_json(plan: Plan) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import builders
 import numpy as np
 import pytest
 
-import dprelease
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.kernel.distributions.laws import bound_tail, compute_noise_variance
@@ -54,40 +53,7 @@ def test_an_empty_cell_is_biased_by_less_and_the_total_by_nothing():
     assert abs(np.sum(off, axis=1).mean()) < 6 * 200 / sqrt(draws)
 
 
-def spec(**finish: object) -> dict[str, object]:
-    return builders.spec(
-        columns={"on": {"type": "boolean"}, "days": {"type": "integer", "lower": 0, "upper": 9}},
-        query=[
-            {"name": "n", "statistic": "count", "by": ["on"], "epsilon": 0.1},
-            {"name": "all", "statistic": "sum", "column": "days", "epsilon": 0.9},
-        ],
-        postprocess=finish,
-    )
-
-
-def describe_finishing(**finish: object) -> dict[str, str]:
-    plan = dprelease.plan(dprelease.load(spec(**finish)))
-    steps = describe(plan)["steps"]
-    return {
-        step["name"]: " ".join(step.get("finishing", {}).get("explained", ())) for step in steps
-    }
-
-
-def test_the_bias_of_a_count_and_of_a_figure_alone_are_named():
-    said = describe_finishing(nonnegative=True)
-    assert "a cell without records by at most 5.64 on average" in said["n"]  # 0.399 of 14.14
-    assert "one that is truly 0 by at most" in said["all"]
-
-
 def test_nothing_is_said_where_nothing_is_done():
-    plan = dprelease.plan(dprelease.load(spec()))
+    plan = builders.plan(query=[{"name": "n", "statistic": "count"}])
     assert all("finishing" not in step for step in describe(plan)["steps"])
     assert not any(key.startswith("query.") for key in describe(plan)["approval"]["holds"])
-
-
-def test_rounding_and_hiding_say_by_how_much_and_what_they_do_not_do():
-    said = describe_finishing(round_to=5, hide_below=20)["n"]
-    assert "nearest multiple of 5 at last" in said
-    assert "larger by 2.5" in said
-    assert "Shown only where value >= 20; else it is empty, and its flag is suppressed." in said
-    assert "It protects nobody" in said

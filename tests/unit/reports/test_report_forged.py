@@ -1,13 +1,13 @@
 """A report.json that somebody has written, together with its hash in datapackage.json."""
 
 import copy
-import hashlib
 import json
 import math
 import os
 from contextlib import suppress
 
 import pytest
+from pages import forge_report, write_files
 
 from dprelease.errors import Failure
 from dprelease.report_format import REPORT_FORMATS
@@ -21,9 +21,7 @@ CHEAP = [name for name, form in REPORT_FORMATS.items() if not form.extra]
 def forged(planned, published, tmp_path):
     """Write a release of which one fact of the report is another."""
     made = published(planned({"name": "visits", "statistic": "count", "by": ["region"]}), 7)
-    for name, content in made.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    write_files(made, tmp_path)
 
     def write(path, value):
         facts = copy.deepcopy(made.report)
@@ -31,13 +29,7 @@ def forged(planned, published, tmp_path):
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = value
-        content = json.dumps(facts).encode()
-        (tmp_path / "report.json").write_bytes(content)
-        listed = json.loads((tmp_path / "datapackage.json").read_text())
-        for each in listed["resources"]:
-            if each["path"] == "report.json":
-                each["hash"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        (tmp_path / "datapackage.json").write_text(json.dumps(listed))
+        forge_report(tmp_path, json.dumps(facts).encode())
         return str(tmp_path)
 
     return write

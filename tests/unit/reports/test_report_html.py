@@ -6,20 +6,11 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
-from pages import find_problems, parse_page, plan_page, render_html
+from pages import HOSTILE, find_problems, parse_page, plan_page, render_html, render_page
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.reports.renderers.html_page import LOOKS
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
-
-
-def render_page(made, tables=None):
-    shown = {
-        each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
-    }
-    return render_html(made.report, shown if tables is None else tables)
 
 
 @pytest.fixture
@@ -40,8 +31,10 @@ def many(planned, published):
 def test_the_page_is_sound(many):
     html = render_page(many)
     assert find_problems(html) == []
-    for heading in ("guarantee", "meaning", "tables", "reading", "noise", "budget", "hazards"):
+    for heading in ("guarantee", "meaning", "tables", "reading", "noise", "budget", "hazards",
+                    "errata"):  # fmt: skip
         assert f'<h2 id="{heading}">' in html
+    assert 'class="status not-checked">not checked<' in html
     assert many.files["report.html"].decode() == html
 
 

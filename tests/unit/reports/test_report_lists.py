@@ -4,7 +4,7 @@ import hashlib
 
 import jsonschema
 import pytest
-from pages import describe_in_json, plan_page
+from pages import describe_in_json, plan_page, write_files
 from report_specs import spec
 
 from dprelease.ledger.identity import run_id
@@ -76,9 +76,7 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
             assert text in markdown
         assert each["sha256"] in page
         assert each["sha256"] in markdown
-    for name, content in made.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    write_files(made, tmp_path)
     assert rerender(str(tmp_path), "html") == made.files["report.html"]
 
 

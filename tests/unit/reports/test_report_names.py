@@ -8,6 +8,7 @@ from decimal import Decimal
 import frictionless
 import jsonschema
 import pytest
+from pages import get_tables, render_as, write_files
 from report_specs import SELECTED, records_spec, spec
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn
@@ -140,27 +141,15 @@ def test_edges_give_way_to_a_query_of_their_name(named):
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("page", ["html", "md", "dcat"])
 def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_path, form, page):
-    from dprelease.reports.model.json_form import read_report_json
-    from dprelease.reports.report_formats import name_report_file, render_report
-
     made = named(form=form)
-    for name, content in made.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    again = rerender(str(tmp_path), page)
-    tables = dict(zip((it["file"] for it in made.report["tables"]), made.tables, strict=True))
-    assert (
-        again
-        == render_report(read_report_json(made.report), tables, [page])[name_report_file(page)]
-    )
+    write_files(made, tmp_path)
+    assert rerender(str(tmp_path), page) == render_as(made.report, get_tables(made), page)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_names_and_edges_fit_the_standards(named, tmp_path, form):
     made = named(form=form)
-    for name, content in made.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    write_files(made, tmp_path)
     package = tmp_path / "datapackage.json"
     if form == "csv":  # of Parquet it needs pandas
         report = frictionless.validate(str(package))

@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 from pages import render_as, render_html
-from report_specs import PEOPLE, records_spec, spec
+from report_specs import records_spec, spec
 
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.privacy_facts import summarize_privacy
 from dprelease.reports.model.json_form import read_report_json
 from dprelease.reports.renderers.facts_label_svg import render_label
 from dprelease.reports.sections.document import FactsLabel, Heading, Meter, Paragraph
@@ -118,37 +117,6 @@ def test_a_cap_is_drawn_as_a_meter(published):
     assert meter.text == "1.3 before, 1 now, 7.7 left under the cap"
     assert (meter.before, meter.now) == (pytest.approx(0.13), pytest.approx(0.1))
     assert ("if the cap is used up", "no bound") in rows
-
-
-def test_the_label_of_people_has_their_words(published):
-    people = {"name": "people", "statistic": "count_units"}
-    label = list_label(published(make_plan(load(spec(people, **PEOPLE)))))
-    assert label["Protects"] == "one person"
-    assert "Protects less" not in label
-    assert "10 people together" in label
-
-
-@pytest.mark.parametrize(
-    ("decision", "said"),
-    [
-        (None, "A. Reader: no decision is stated"),
-        ("approved", "approved by A. Reader"),
-        ("approved with conditions", "approved with conditions by A. Reader"),
-        ("refused", "refused by A. Reader"),
-    ],
-)
-def test_the_label_says_who_decided(published, decision, said):
-    given = spec(TOTAL)
-    given["review"] = {"reviewer": "A. Reader"} | ({"decision": decision} if decision else {})
-    assert list_label(published(make_plan(load(given))))["Review"] == said
-
-
-def test_a_delta_that_leaves_no_bound_is_said_to_leave_none(published):
-    gauss = TOTAL | {"mechanism": "gaussian", "delta": 0.01}
-    facts = read_report_json(published(make_plan(load(spec(gauss, delta=0.01)))).report)
-    assert summarize_privacy(facts, None).learnt_at_most.this_release is None
-    label = list_label(published(make_plan(load(spec(gauss, delta=0.01)))))
-    assert label["this release"] == "no bound"
 
 
 def test_reports_of_before_have_the_label_too(published):

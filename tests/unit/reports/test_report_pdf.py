@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from pages import needs_pdf
+from pages import needs_pdf, write_files
 from report_specs import spec
 
 import dprelease
@@ -139,9 +139,7 @@ def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
     made["columns"]["region"]["keys"] = [key, "south"]
     made["release"]["title"] = '"</style><script> \\ ' + "t" * 200
     plan = plan_spec(made)
-    for file, content in published(plan).files.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_bytes(content)
+    write_files(published(plan), tmp_path)
     content = rerender(str(tmp_path), "pdf")
     assert most_right(content) < A4[0] - 40
     together = "".join(read_text(content).split())
@@ -168,9 +166,7 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
 
     def text_with(labels):
         made["columns"]["region"]["keys"] = labels
-        for file, content in published(plan_spec(made)).files.items():
-            (tmp_path / file).parent.mkdir(exist_ok=True)
-            (tmp_path / file).write_bytes(content)
+        write_files(published(plan_spec(made)), tmp_path)
         return read_text(rerender(str(tmp_path), "pdf"))
 
     text_with(joined + single)

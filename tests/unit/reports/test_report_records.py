@@ -12,12 +12,15 @@ import pytest
 import yaml
 from pages import (
     ALL_FORMATS,
+    HOSTILE,
     describe_in_json,
     find_problems,
+    forge_report,
     parse_page,
     plan_page,
     render_as,
-    render_html,
+    render_page,
+    write_files,
 )
 from registry_schema import find_refusals
 from report_specs import PEOPLE, records_spec
@@ -49,13 +52,6 @@ def alone(published):
 @pytest.fixture
 def mixed(published):
     return published(plan_tables(MANY, queries=(COUNT,)), 7)
-
-
-def render_page(made):
-    tables = {
-        each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
-    }
-    return render_html(made.report, tables)
 
 
 def describe_columns(plan, name="records"):
@@ -349,21 +345,13 @@ def test_what_other_budgets_buy():
 @pytest.fixture
 def folder(alone, tmp_path):
     """The release with a file of records; the report says that it has this digest."""
-    for name, content in alone.files.items():
-        if isinstance(content, bytes):
-            (tmp_path / name).parent.mkdir(exist_ok=True)
-            (tmp_path / name).write_bytes(content)
+    write_files(alone, tmp_path)
     (tmp_path / "records.csv").write_bytes(b"region\n")
     digest = hashlib.sha256(b"region\n").hexdigest()
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     report["perturb"][0]["sha256"] = report["provenance"]["files"]["records.csv"] = digest
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-    (tmp_path / "report.json").write_text(text, encoding="utf-8")
-    package = json.loads((tmp_path / "datapackage.json").read_text(encoding="utf-8"))
-    for each in package["resources"]:
-        if each["path"] == "report.json":
-            each["hash"] = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-    (tmp_path / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+    forge_report(tmp_path, text.encode())
     return tmp_path, report
 
 
@@ -385,9 +373,6 @@ def test_another_table_of_records_is_refused(folder, content):
     with pytest.raises(Failure) as refused:
         rerender(str(place), "md")
     assert refused.value.complaints[0].code == "E822"
-
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x>&amp;{{ 7*7 }}\x00\u202e"
 
 
 def test_no_label_gets_out_of_its_place(published):
