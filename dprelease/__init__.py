@@ -124,6 +124,7 @@ def init(  # noqa: PLR0913 - one parameter for each option of the command
     driver: str | None = None,
     uri_env: str | None = None,
     table: str | None = None,
+    codebook: str | os.PathLike[str] | None = None,
     **own: str,
 ) -> str:
     """Begin a spec for a table, with comments that say what to fill in.
@@ -140,6 +141,7 @@ def init(  # noqa: PLR0913 - one parameter for each option of the command
         driver: Of a database: "postgresql" or "sqlite".
         uri_env: The environment variable that holds the URI of the database.
         table: The table or view, or its schema and it with a dot between.
+        codebook: Path of a public codebook, whose types, bounds, keys and labels are filled in.
         **own: Keys of ``[data]`` that one format alone takes, such as ``sheet``.
 
     Returns:
@@ -153,7 +155,8 @@ def init(  # noqa: PLR0913 - one parameter for each option of the command
     from dprelease.scaffold.new_spec import Options
     from dprelease.scaffold.new_spec import init as made
 
-    options = Options(delimiter, encoding, header, skip_rows, driver, uri_env, table, own)
+    path = None if codebook is None else os.fspath(codebook)
+    options = Options(delimiter, encoding, header, skip_rows, driver, uri_env, table, own, path)
     return made(data, options)
 
 

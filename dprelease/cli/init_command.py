@@ -16,7 +16,7 @@ EPILOG = """\b
 Example:
   dprelease init extracts/visits.csv -o visits.toml
   dprelease init --delimiter ';' --encoding latin-1 visits.csv
-  dprelease init --sheet 2025 visits.xlsx
+  dprelease init --sheet 2025 --codebook codebook.csv visits.xlsx
   dprelease init --driver sqlite --uri-env SURVEY_URI --table persons"""
 
 
@@ -44,6 +44,14 @@ Example:
 @click.option("--driver", metavar="NAME", help="For a table of a database: postgresql or sqlite.")
 @click.option("--uri-env", metavar="NAME", help="The variable that holds the database's URI.")
 @click.option("--table", metavar="NAME", help="The table or view, as NAME or SCHEMA.NAME.")
+@click.option(
+    "--codebook",
+    "codebooks",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="A public table of columns, types, bounds, keys and labels to fill in.",
+)
 @QUIET
 def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     data: str | None,
@@ -55,6 +63,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     driver: str | None,
     uri_env: str | None,
     table: str | None,
+    codebooks: tuple[str, ...],
     quiet: bool,
     **own: str | None,  # each is of one format
 ) -> int:
@@ -70,7 +79,11 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
     delimiter = "\t" if delimiter in {"\\t", "tab"} else delimiter
     named = {key: value for key, value in own.items() if value is not None}
-    options = Options(delimiter, encoding, not no_header, skip_rows, driver, uri_env, table, named)
+    if len(codebooks) > 1:
+        raise click.UsageError("--codebook names one file: join several into one")
+    options = Options(
+        delimiter, encoding, not no_header, skip_rows, driver, uri_env, table, named, *codebooks
+    )
     try:
         new_spec = begin_spec(data, folder, "SPEC" if out is None else out, options)
     except InvalidOptions as problem:

@@ -18,6 +18,7 @@ from dprelease.model.source_registry import (
     is_variable_name,
     split_table_name,
 )
+from dprelease.scaffold.codebook import read_codebook
 from dprelease.scaffold.file_columns import (
     Csv,
     build_unreadable_failure,
@@ -39,7 +40,7 @@ class Options(NamedTuple):
     """Where a table is and how it is written, as the options of ``init`` say.
 
     A ``delimiter`` of None is that of the suffix. ``own`` are keys of ``[data]`` that one format
-    alone takes.
+    alone takes. ``codebook`` is the path of one.
     """
 
     delimiter: str | None = None
@@ -50,6 +51,7 @@ class Options(NamedTuple):
     uri_env: str | None = None
     table: str | None = None
     own: Mapping[str, str] = {}
+    codebook: str | None = None
 
 
 def init(data: str | os.PathLike[str] | None, options: Options) -> str:
@@ -76,6 +78,14 @@ def begin_spec(data: str | None, folder: str, spec: str, options: Options) -> Ne
         raise InvalidOptions("a delimiter is one ASCII character, such as ';' or tab")
     if options.skip_rows < 0:
         raise InvalidOptions("skip_rows is 0 or more")
+    new = _begin(data, folder, spec, form, options)
+    if options.codebook is None:
+        return new
+    names = None if new.columns is None else {column.name for column in new.columns}
+    return new._replace(codebook=read_codebook(options.codebook, names))
+
+
+def _begin(data: str | None, folder: str, spec: str, form: Csv, options: Options) -> NewSpec:
     driver, uri_env, table = options.driver, options.uri_env, options.table
     if data is not None and (driver, uri_env, table) == (None, None, None):
         return _begin_file_spec(data, folder, spec, form, options)

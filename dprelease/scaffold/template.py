@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dprelease.files.packed import strip_packing
 from dprelease.model.source_registry import Naming
+from dprelease.scaffold.codebook import Codebook, write_column
 from dprelease.scaffold.file_columns import Csv, Named, build_unreadable_failure
+from dprelease.scaffold.toml_text import quote, write_key
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"
 _UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _HEAD = """\
 # The beginning of a spec for {subject}
@@ -95,6 +95,7 @@ class NewSpec(NamedTuple):
     columns: Sequence[Named] | None
     place: Mapping[str, str]
     written: Csv = Csv()
+    codebook: Codebook = Codebook("", {})
 
 
 READ = {
@@ -148,26 +149,13 @@ def write_spec(new_spec: NewSpec) -> str:
         *_iter_data_lines(new_spec),
         _PRIVACY.format(**fields),
         "\n",
-        *_iter_column_lines(new_spec.columns),
+        *_iter_column_lines(new_spec.columns, new_spec.codebook),
     ]
     return "".join((*parts, _QUERIES.format(**fields)))
 
 
-def quote(text: str) -> str:
-    """Write a text as a TOML string."""
-    return "".join(
-        char if char.isprintable() else f"\\U{ord(char):08x}"
-        for char in json.dumps(text, ensure_ascii=False)
-    )
-
-
 def _format(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def write_key(name: str) -> str:
-    """Write a TOML key: bare where possible, else quoted."""
-    return name if _BARE.fullmatch(name) else quote(name)
 
 
 def _iter_data_lines(new_spec: NewSpec) -> Iterator[str]:
@@ -192,7 +180,7 @@ def _iter_data_lines(new_spec: NewSpec) -> Iterator[str]:
     yield "#                        # is a record: each line of such a text is read as one\n"
 
 
-def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
+def _iter_column_lines(columns: Sequence[Named] | None, codebook: Codebook) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
     yield "# boolean reads yes, y, true, t, 1, no, n, false, f, 0; other words are a string's\n"
@@ -201,9 +189,15 @@ def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
     yield '# other = "other", the group of all other values; without it they are in none\n'
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
-    for column in columns if columns is not None else (Named("NAME"),):
+    if columns is None:
+        columns = [*map(Named, codebook.columns), Named("NAME")]
+    for column in columns:
         if not column.name:
             continue  # it is not read
+        if column.name in codebook.columns and not column.unread:
+            known = codebook.columns[column.name]
+            yield write_column(column.name, column.type, known, codebook.title)
+            continue
         yield f"\n# [columns.{write_key(column.name)}]\n"
         if column.unread:
             yield f"# can't be used: {column.unread}\n"

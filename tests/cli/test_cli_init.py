@@ -22,7 +22,8 @@ from dprelease.scaffold.file_columns import (
     read_declared_columns,
     read_header,
 )
-from dprelease.scaffold.template import MARK, quote, write_key
+from dprelease.scaffold.template import MARK
+from dprelease.scaffold.toml_text import quote, write_key
 from dprelease.sources.shared.files import lay_out
 from dprelease.sources.shared.source_format import lay_out as lay_out_any
 
@@ -488,3 +489,85 @@ def test_a_pipe_is_not_waited_for(cli, folder, name):
     answer = cli("init", name)
     assert answer.code == 2
     assert "it is not a regular file" in answer.err
+
+
+CODEBOOK = """\
+column;type;lower;upper;step;keys;bins;other;label;source
+region;string;;;;north = The North|south;;elsewhere;Health region;public: map
+days;integer;0;180;;;;;"Days; all of them";
+fee;decimal;0;2000;0.01;;;;;
+age;integer;;;;;0|18|65|100;;;
+urgent;boolean;;;;true = ja|false = nein;;;;
+kind;integer;;;;1 = one|2 = two;;;;
+at;date;;;;;2025-01-01|2025-07-01|2025-12-31;;;
+"""
+STATED = """
+privacy = { unit = "row", unit_description = "one visit", adjacency = "add-remove", epsilon = 1 }
+ledger = { dataset = "visits", epsilon_cap = 1 }
+query = [
+  { name = "a", statistic = "count", by = ["region", "urgent"] },
+  { name = "b", statistic = "mean", column = "days", by = ["kind"] },
+  { name = "c", statistic = "sum", column = "fee", by = ["age"] },
+  { name = "d", statistic = "count", by = ["at"] },
+]
+"""
+
+
+@pytest.fixture
+def described(folder):
+    (folder / "visits.csv").write_text("id,region,days,fee,age,urgent,kind,at\n1,2,3,4,5,6,7,8\n")
+    (folder / "book.csv").write_text(CODEBOOK, encoding="utf-8-sig")
+    return folder
+
+
+def test_what_a_codebook_says_is_filled_in_and_is_sound(cli, described):
+    answer = cli("init", "visits.csv", "--codebook", "book.csv")
+    assert answer.code == 0
+    spec = tomli.loads(answer.out)
+    assert spec["columns"]["region"] == {
+        "type": "string", "keys": ["north", "south"], "labels": {"north": "The North"},
+        "other": "elsewhere", "label": "Health region", "source": "public: map",
+    }  # fmt: skip
+    assert spec["columns"]["days"]["label"] == "Days; all of them"
+    assert spec["columns"]["days"]["source"] == "public: book.csv"
+    assert "# [columns.id]" in answer.out
+    release = dprelease.load(spec | tomli.loads(STATED), base=str(described))
+    assert [len(query.groups) for query in release.queries] == [2, 1, 1, 1]
+    unopened = cli("init", "visits.csv", "--no-header", "--codebook", "book.csv").out
+    assert tomli.loads(unopened)["columns"] == spec["columns"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "word"),
+    [
+        (CODEBOOK.replace("days;", "Days;"), ":3", 'no column "Days"'),
+        (CODEBOOK.replace("days;", "region;"), ":3", "twice"),
+        (CODEBOOK.replace("upper", "most"), ":1", "its header"),
+        (CODEBOOK.replace("upper", "lower"), ":1", "its header"),
+        (CODEBOOK.replace("column;", "name;"), ":1", "its header"),
+        (CODEBOOK.replace("days;integer;", "days;"), ":3", "9 fields, where the header has 10"),
+        (CODEBOOK.replace("days;", ";"), ":3", "without the name"),
+        (CODEBOOK.replace('of them"', "of them"), ":", "not a line of CSV"),
+        ("", ":1", "its header"),
+        (b"column;label\nregion;\xff\n", "", "not in UTF-8"),
+        (None, "", "No such file"),
+    ],
+)
+def test_what_is_no_codebook_of_the_data_is_refused(cli, described, content, place, word):
+    file = described / "book.csv"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    answer = cli("init", "visits.csv", "--codebook", "book.csv")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"E019 the codebook can't be used: book.csv{place}")
+    assert word in answer.err
+
+
+def test_the_data_is_no_codebook_and_nothing_of_it_is_shown(cli, data):
+    answer = cli("init", "visits.csv", "--codebook", "visits.csv")
+    assert (answer.code, answer.out) == (2, "")
+    assert CANARY not in answer.err
+    several = cli("init", "visits.csv", "--codebook", "visits.csv", "--codebook", "small.csv")
+    assert (several.code, several.out) == (2, "")
+    assert "names one file" in several.err
