@@ -60,8 +60,12 @@ from dprelease.specfile.complaints.spec_paths import (
     make_absolute,
 )
 from dprelease.specfile.keys.section_reader import Part
-from dprelease.specfile.schema.review import ReviewSection
-from dprelease.specfile.schema.sections import OutputSection, ReleaseSection, ReportSection
+from dprelease.specfile.schema.sections import (
+    OutputSection,
+    ReleaseSection,
+    ReportSection,
+    ReviewSection,
+)
 from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.spec_keys import CANDIDATES_FILE
 

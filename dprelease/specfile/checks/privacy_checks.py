@@ -8,7 +8,7 @@ from dprelease.model import Bounding, Data
 from dprelease.specfile.checks.columns.column import check_in_file
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.keys.section_reader import Part
-from dprelease.specfile.schema.query_tables import ClipSection
+from dprelease.specfile.schema.query_keys import ClipSection
 from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, QuerySection
 from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.spec_keys import BOUNDING

@@ -24,7 +24,7 @@ from dprelease.specfile.keys.section_reader import (
     build_schema_ref,
     name_section,
 )
-from dprelease.specfile.schema import review, sections
+from dprelease.specfile.schema import sections
 from dprelease.specfile.schema.sections import SECTIONS
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys
@@ -58,7 +58,7 @@ def build_spec_schema() -> Fragment:
             },
             "query": _build_table_array(sections.QuerySection),
             "postprocess": build_schema_ref(sections.PostprocessSection),
-            "review": build_schema_ref(review.ReviewSection),
+            "review": build_schema_ref(sections.ReviewSection),
             "perturb": _build_table_array(PerturbSection),
             "output": build_schema_ref(sections.OutputSection),
             "report": build_schema_ref(sections.ReportSection),

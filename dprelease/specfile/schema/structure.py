@@ -21,7 +21,6 @@ from dprelease.specfile.keys.section_reader import (
     SectionType,
     Unknown,
 )
-from dprelease.specfile.schema.review import ReviewSection
 from dprelease.specfile.schema.sections import (
     ColumnSection,
     DataSection,
@@ -32,6 +31,7 @@ from dprelease.specfile.schema.sections import (
     QuerySection,
     ReleaseSection,
     ReportSection,
+    ReviewSection,
 )
 
 _SECTIONS = (

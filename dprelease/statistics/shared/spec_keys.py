@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Kind(Generic[T]):
-    """A kind of values; ``specfile.schema.own_keys`` says how each is read."""
+    """A kind of values; ``specfile.schema.query_keys`` says how each is read."""
 
 
 WHOLE_NUMBER = Kind[int]()

@@ -17,7 +17,7 @@ from dprelease.reports.text.spec_words import (
     TYPE_WORDS,
     write_date,
 )
-from dprelease.specfile.schema.review import Decision
+from dprelease.specfile.schema.sections import Decision
 from dprelease.statistics.statistic_registry import STATISTICS
 
 SPEC = Path(__file__).parents[3] / "release_specs" / "clinic_visits.toml"

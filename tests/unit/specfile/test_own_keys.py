@@ -5,7 +5,7 @@ import pytest
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.keys.number_texts import read_whole_number
 from dprelease.specfile.keys.section_reader import TAKES
-from dprelease.specfile.schema.own_keys import READERS
+from dprelease.specfile.schema.query_keys import READERS
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.shared import spec_keys
 from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys

@@ -8,7 +8,7 @@ from math import floor
 from dprelease.model import MOST_CLIPPED, Clip, ClipNorm, Column
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import show, show_fraction
-from dprelease.specfile.schema.query_tables import ClipSection
+from dprelease.specfile.schema.query_keys import ClipSection
 from dprelease.statistics.shared.spec_keys import BOUNDING
 
 

@@ -28,7 +28,7 @@ from dprelease.specfile.checks.queries.output_tables import name_default_table
 from dprelease.specfile.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show, suggest_word
 from dprelease.specfile.keys.section_reader import Part
-from dprelease.specfile.schema.query_tables import Half
+from dprelease.specfile.schema.query_keys import Half
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.count import LEVELS
 from dprelease.statistics.marginals import WEIGH

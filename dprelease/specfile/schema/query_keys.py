@@ -1,20 +1,32 @@
-"""The tables within a ``[[query]]``."""
+"""The tables within a ``[[query]]``, and how keys that statistics declare are read."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from dprelease.specfile.keys.fields import (
     read_line,
+    read_names,
+    read_quantiles,
+    read_scalars,
+    read_sets,
     read_text,
+    read_ways,
+    read_weighed_alike,
 )
 from dprelease.specfile.keys.number_texts import (
+    read_bandwidth,
     read_budget,
     read_confidence,
+    read_exact,
     read_halfwidth,
+    read_picks,
+    read_points,
     read_positive,
     read_record_number,
     read_selection_delta,
+    read_whole_number,
 )
 from dprelease.specfile.keys.section_reader import (
     Choice,
@@ -24,6 +36,9 @@ from dprelease.specfile.keys.section_reader import (
     build_table_reader,
     takes,
 )
+from dprelease.statistics.shared import spec_keys as kinds
+from dprelease.statistics.shared.spec_keys import Kind
+from dprelease.statistics.statistic_registry import list_own_keys
 
 NormName = Literal["l1", "l2"]
 PartStatistic = Literal["sum", "count"]
@@ -127,3 +142,32 @@ class ClipSection(Section, header="bounding = { ... }"):
 
 
 read_clip = build_table_reader(ClipSection)
+
+
+READERS: Mapping[Kind[Any], Callable[[object], object]] = {
+    kinds.WHOLE_NUMBER: read_whole_number,
+    kinds.NUMBER_OF_VALUES: read_picks,
+    kinds.NUMBER: read_exact,
+    kinds.POSITIVE_NUMBER: read_positive,
+    kinds.BANDWIDTHS: read_bandwidth,
+    kinds.CURVE_POINTS: read_points,
+    kinds.QUANTILES: read_quantiles,
+    kinds.LINE: read_line,
+    kinds.EXPRESSION: read_text,
+    kinds.VALUES: read_scalars,
+    kinds.COLUMNS: read_names,
+    kinds.SETS_OF_COLUMNS: read_sets,
+    kinds.WAYS: read_ways,
+    kinds.WEIGHED_ALIKE: read_weighed_alike,
+    kinds.PART_OF_RATIO: read_half,
+    kinds.CLIP_OF_PEOPLE: read_clip,
+}
+"""How a value of each kind is read."""
+
+
+def read_own_keys() -> dict[str, Key[Any]]:
+    """Make the section's keys of those that statistics declare."""
+    return {
+        name: Key(READERS[own.kind], own.meaning, own.absent)
+        for name, own in list_own_keys().items()
+    }
