@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dprelease.model import Adjacency, Candidates, Column, Form, Group, Query, Sensitivity
+from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.number_text import join_few_names, number
 from dprelease.privacy.sensitivity import Scalar
@@ -60,9 +60,7 @@ class Best(Choices):
     )
     processing = "statistics.best.processing"
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the candidates and their score."""
         candidates = spec.read_scored_candidates()
         return None if candidates is None else Details(candidates=candidates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Column, Group, Measure, MeasureKind, Query, Read, Reading
+from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.spec_keys import (
@@ -50,11 +50,9 @@ class Count(Single):
     selects_keys = True
     adds_up = True
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read what numbers of rows of people are scaled to; a histogram has no such key."""
-        return Details(clip=spec.read_clip(None) if self.keys.has_key(BOUNDING.name) else None)
+        return Details(clip=spec.read_clip() if self.keys.has_key(BOUNDING.name) else None)
 
     def define_release(self, query: Query) -> Released:
         """Define one integer for each cell: its number of records, or the sum of their weights."""

@@ -55,8 +55,6 @@ from dprelease.model import (
     EACH,
     AxisKind,
     AxisMatrix,
-    Column,
-    Group,
     Measure,
     MeasureKind,
     Noise,
@@ -112,9 +110,7 @@ class Cumulative(Statistic):
     reading = "statistics.cumulative.reading"
     explained = "statistics.cumulative.explained"
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the quantiles to derive from the counts."""
         return Details(spec.read_value(Q) or ())
 

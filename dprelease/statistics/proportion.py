@@ -12,8 +12,6 @@ import math
 from fractions import Fraction
 
 from dprelease.model import (
-    Column,
-    Group,
     Measure,
     MeasureKind,
     OutputColumn,
@@ -59,9 +57,7 @@ class Proportion(TwoSums):
     behind_weighted = "statistics.proportion.count_weighted"
     compared_with = ("statistics.proportion.reference", Fraction(1, 2))
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the condition; the share is among the records for which it is known."""
         text = spec.read_where()
         if text is None:

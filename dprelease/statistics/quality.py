@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dprelease.model import Column, Group
 from dprelease.statistics.count import Count
 from dprelease.statistics.shared.spec_keys import (
     COLUMNS_OF_TABLES,
@@ -35,8 +34,6 @@ class Quality(Count):
     selects_keys = False
     what_weighted = ""
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the share of unreadable fields up to which a run goes on."""
         return Details(max_unreadable=spec.read_value(MAX_UNREADABLE))

@@ -8,9 +8,7 @@ from math import ceil
 
 from dprelease.model import (
     AxisMatrix,
-    Column,
     Form,
-    Group,
     OutputColumn,
     Query,
     Sensitivity,
@@ -79,14 +77,12 @@ class Quantile(Statistic):
         Sentence("statistics.quantile.hazard.note"),
     )
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the quantiles and the values that they may take."""
         # A list of values takes the place of the grid.
         points, listed = None, any(spec.read_value(key) is not None for key in LISTS)
-        if column is not None and column.grid is not None and listed:
-            points = spec.read_points(column, column.grid)
+        if listed and spec.column is not None and spec.column.grid is not None:
+            points = spec.read_points(spec.column, spec.column.grid)
             if points is None:
                 return None
         fixed = self.fixed_quantile

@@ -17,8 +17,6 @@ from fractions import Fraction
 from math import isfinite
 
 from dprelease.model import (
-    Column,
-    Group,
     Measure,
     MeasureKind,
     OutputColumn,
@@ -99,9 +97,7 @@ class Ratio(Statistic):
     explained = "statistics.ratio.explained"
     reading = "statistics.ratio.reading"
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read numerator and denominator."""
         numerator, denominator = spec.read_ratio_part(NUMERATOR), spec.read_ratio_part(DENOMINATOR)
         if numerator is None or denominator is None:

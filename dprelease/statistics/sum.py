@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Column, Group, Measure, MeasureKind, Query, Read, Reading
+from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.spec_keys import BOUNDING, ColumnUse, Details, QueryReader
@@ -34,11 +34,9 @@ class Sum(Single):
     adds_up = True
     has_feature = True
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read what totals of people are scaled to."""
-        return Details(clip=spec.read_clip(column))
+        return Details(clip=spec.read_clip())
 
     def define_release(self, query: Query) -> Released:
         """Define one integer for each cell: the sum of grid integers, times weights if present."""

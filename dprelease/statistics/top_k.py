@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.model import Column, Group, Query
+from dprelease.model import Query
 from dprelease.model.sentences import Text, sentence
 from dprelease.statistics.shared.choices import AxisChoice
 from dprelease.statistics.shared.spec_keys import (
@@ -34,12 +34,10 @@ class TopK(AxisChoice):
         column=ColumnUse.CHOICES, needs=(K,), mechanisms=("auto", "laplace", "exponential")
     )
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the number of values to name."""
         picks = spec.read_value(K)
-        return None if picks is None else Details(picks=picks, axis=axis)
+        return None if picks is None else Details(picks=picks, axis=spec.axis)
 
     def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
         """Define how many values are named."""

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from dprelease.model import (
     Adjacency,
-    Column,
     Form,
     Group,
     Measure,
@@ -213,11 +212,9 @@ def _judge_names(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -
 class AxisChoice(Choices):
     """A choice among the labels of the query's axis by the number of records with each."""
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Take the group of the column as the axis."""
-        return Details(axis=axis)
+        return Details(axis=spec.axis)
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:
         """List the labels of the axis."""

@@ -105,6 +105,14 @@ class QueryReader(Protocol):
     at ``keys``, which lead from the query to a value.
     """
 
+    @property
+    def column(self) -> Column | None:
+        """Return the query's column, if it has a usable one."""
+
+    @property
+    def axis(self) -> Group | None:
+        """Return the group of its column, where it counts or chooses by the column's values."""
+
     def read_value(self, key: OwnKey[T]) -> T | None:
         """Read the value of one of the statistic's own keys; None, too, if it is absent."""
 
@@ -128,12 +136,8 @@ class QueryReader(Protocol):
     def read_ratio_part(self, key: OwnKey[object]) -> Part | None:
         """Read the numerator or the denominator of a ratio, whichever the key is."""
 
-    def read_clip(self, column: Column | None) -> Clip | None:
-        """Read what the totals of a person are scaled to: a norm, and its bound in grid steps.
-
-        Args:
-            column: The column that is summed; None where records are counted.
-        """
+    def read_clip(self) -> Clip | None:
+        """Read what the totals of a person are scaled to: a norm, and its bound in grid steps."""
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that ``candidates`` or its file lists for a column, as grid integers."""

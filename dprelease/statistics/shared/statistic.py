@@ -266,15 +266,11 @@ class Statistic(ABC):
     explained = ""
     """What the table of noise scales doesn't explain."""
 
-    def read_details(
-        self, spec: QueryReader, column: Column | None, axis: Group | None
-    ) -> Details | None:
+    def read_details(self, spec: QueryReader) -> Details | None:
         """Read the keys of the spec that this statistic alone takes.
 
         Args:
             spec: The query as it is written.
-            column: The query's column, if it has a usable one.
-            axis: The group of that column, where the statistic counts or chooses by its values.
 
         Returns:
             The values of these keys; None, with a complaint recorded, if they are not usable.

@@ -44,7 +44,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
 
     Each part that is missing has a complaint.
     """
-    query, model = StatisticQuery(part, context), part.model
+    query, model = SpecQuery(part, context), part.model
     statistic = query.statistic
     takes = statistic.keys if statistic is not None else SpecKeys()
     if statistic is None:
@@ -68,7 +68,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     where = query.read_condition(model.where, "where") if not takes.where_is_numerator else None
     details: Details | None = Details()
     if statistic is not None:
-        details = statistic.read_details(query, column, own)
+        details = statistic.read_details(StatisticQuery(part, context, column, own))
     several = None
     if groups is not None and (takes.tables_of or part.value(LEVELS) is not None):
         # Imported where it is needed, as above.
@@ -232,17 +232,20 @@ def _has_few_cells(
     return False
 
 
-class StatisticQuery(SpecQuery):
+class StatisticQuery(SpecQuery, frozen=True):
     """A query as its statistic reads it, see ``QueryReader``."""
 
-    def read_clip(self, column: Column | None) -> Clip | None:
+    column: Column | None
+    axis: Group | None
+
+    def read_clip(self) -> Clip | None:
         """Read what the totals of a person are scaled to."""
         if self.part.value(BOUNDING) is None:
             return None
         # Imported where it is needed, as below: most queries limit rows.
         from dprelease.specfile.checks.queries.clip_checks import read_clip
 
-        return read_clip(self, column)
+        return read_clip(self, self.column)
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that a quantile may take."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from dprelease.model import (
     NUMERIC_TYPES,
     Column,
@@ -62,7 +64,7 @@ class QueryContext(NamedTuple):
     weight: SurveyWeight = UNWEIGHTED
 
 
-class SpecQuery(NamedTuple):
+class SpecQuery(Struct, frozen=True):
     """One query, and the checks that all kinds of statistics share."""
 
     part: Part[QuerySection]
