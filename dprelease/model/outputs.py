@@ -70,15 +70,7 @@ def name_suffix(column: str, query: str | None) -> str:
 
 
 def get_ending(column: str, query: str | None) -> str:
-    """Get the ending of `BESIDE` of a column that describes a figure.
-
-    Args:
-        column: Name of the column.
-        query: Name of its query, if it has one.
-
-    Returns:
-        The ending; "" for keys and figures.
-    """
+    """Get the ending of `BESIDE` of a column that describes a figure; "" for keys and figures."""
     suffix = name_suffix(column, query)
     return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
 

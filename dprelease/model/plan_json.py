@@ -46,11 +46,7 @@ def _parse_exact(text: str) -> Fraction:
 def plan_json(plan: Plan) -> Json:
     """Encode all that a plan does and spends, except what its release states.
 
-    Args:
-        plan: The plan.
-
-    Returns:
-        JSON values; ``records`` is left out if the plan has no record-level tables.
+    ``records`` is left out if the plan has no record-level tables.
     """
     return {
         "method": plan.method,
@@ -71,13 +67,9 @@ def build_charge_json(plan: Plan) -> Json:
 def step_json(step: Step) -> Json:
     """Encode a step: its mechanism, sensitivity and loss, and how the integers are made.
 
-    Args:
-        step: A step of a plan.
-
-    Returns:
-        JSON values. ``cells`` is None where the keys are private. ``form`` and its parts are there
-        only for choices and quantiles, ``threshold`` only for private keys, ``stairs`` only for a
-        staircase, ``groups`` and ``axes`` only for mixed cells, ``apart`` only where it is true.
+    ``cells`` is None where the keys are private. ``form`` and its parts are there only for choices
+    and quantiles, ``threshold`` only for private keys, ``stairs`` only for a staircase, ``groups``
+    and ``axes`` only for mixed cells, ``apart`` only where it is true.
     """
     loss, sensitivity = step.loss, step.sensitivity
     return {

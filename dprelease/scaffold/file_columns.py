@@ -116,16 +116,7 @@ def read_header(read: Callable[[], bytes], skipped: int) -> tuple[str | None, by
 
 
 def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
-    """Build the failure for a file whose columns can't be read.
-
-    Args:
-        file: Path of the file.
-        reason: Why, without anything that the file holds.
-        hint: What to do; by default to name another file.
-
-    Returns:
-        A failure with exit code 2.
-    """
+    """Build the failure for a file whose columns can't be read; ``reason`` shows none of it."""
     complaint = Complaint("E015", f"the columns of {file} can't be read: {reason}", hint)
     return Failure(ExitCode.SPEC, complaint)
 

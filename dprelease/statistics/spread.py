@@ -57,14 +57,7 @@ from dprelease.statistics.shared.two_sums import (
 
 
 def define_three_sums(query: Query) -> Released:
-    """Define the release of three sums for each cell.
-
-    Args:
-        query: A query with a column in bounds.
-
-    Returns:
-        Sums of s^2, 2ts and t^2, as combinations of the number of values and the sums of k and k^2.
-    """
+    """Define sums of s^2, 2ts and t^2, by the number of values and the sums of k and k^2."""
     column_quantity = build_quantity(query.column)
     low, high = column_quantity.grid.lower, column_quantity.grid.upper
     kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)

@@ -56,23 +56,12 @@ STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _
 
 
 def list_own_keys() -> dict[str, OwnKey[Any]]:
-    """List the keys of a query that only some statistics take.
-
-    Returns:
-        The keys by name.
-    """
+    """List the keys of a query that only some statistics take, by name."""
     return {key.name: key for statistic in STATISTICS.values() for key in statistic.keys.own}
 
 
 def get_key_selector(*, of_units: bool) -> str:
-    """Look up the statistic that selects private keys.
-
-    Args:
-        of_units: True if the unit is a person, so that people are counted; else rows are.
-
-    Returns:
-        The statistic's name in the spec.
-    """
+    """Name the statistic that selects private keys: of people if ``of_units``, else of rows."""
     return next(
         name
         for name, statistic in STATISTICS.items()
@@ -81,13 +70,7 @@ def get_key_selector(*, of_units: bool) -> str:
 
 
 def get_statistic(name: str) -> Statistic:
-    """Look up a statistic.
-
-    Args:
-        name: Its name in the spec.
-
-    Returns:
-        The statistic.
+    """Look up a statistic by its name in the spec.
 
     Raises:
         KeyError: There is no statistic of this name.

@@ -16,14 +16,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def format_path(path: Path) -> str:
-    """Write a key path as in ``query[2].by[0]``.
-
-    Args:
-        path: Keys and indices from the root.
-
-    Returns:
-        The path; names that TOML must quote are quoted.
-    """
+    """Write a key path as in ``query[2].by[0]``; names that TOML must quote are quoted."""
     text = ""
     for part in path:
         if isinstance(part, int):

@@ -42,15 +42,7 @@ def get_fixed_part(pattern: str) -> str:
 
 
 def is_same(left: str, right: str) -> bool:
-    """Check whether two paths lead to the same place.
-
-    Args:
-        left: A path; links are followed.
-        right: Another path.
-
-    Returns:
-        True if both resolve to the same path.
-    """
+    """Check whether two paths lead to the same place, links followed."""
     return os.path.realpath(left) == os.path.realpath(right)
 
 
@@ -138,15 +130,7 @@ def relocate(
     ledger: str | os.PathLike[str] | None,
     output: str | os.PathLike[str] | None,
 ) -> Release:
-    """Change the ledger or output path of a release.
-
-    Args:
-        release: The release.
-        ledger: New path of the ledger; None keeps it.
-        output: New output folder; None keeps it.
-
-    Returns:
-        The release with the new places.
+    """Change the ledger or output path of a release; None keeps it.
 
     Raises:
         Failure: Exit code 2, if a new place collides with the data, the spec or the other one.
@@ -170,14 +154,7 @@ def relocate(
 
 
 def fill_revision(release: Release, revision: int) -> Release:
-    """Fill ``{revision}`` in the output path of a release.
-
-    Args:
-        release: The release.
-        revision: The number of the revision.
-
-    Returns:
-        The release with the path filled in; what the spec writes stays as it is.
+    """Fill ``{revision}`` in the output path of a release; what the spec writes stays as it is.
 
     Raises:
         Failure: Exit code 2, if the place collides with another one.

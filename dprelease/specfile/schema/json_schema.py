@@ -78,11 +78,7 @@ def _build_table_array(section: type[Section]) -> Fragment:
 
 
 def schema_text() -> str:
-    """Write the JSON Schema of specs.
-
-    Returns:
-        The text that ``dprelease schema`` prints.
-    """
+    """Write the JSON Schema of specs, as ``dprelease schema`` prints it."""
     return json.dumps(build_spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 

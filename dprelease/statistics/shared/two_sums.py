@@ -84,14 +84,7 @@ class Scale(Struct, frozen=True):
 
 
 def define_two_sums(query: Query) -> Released:
-    """Define the release of two complementary sums for each cell.
-
-    Args:
-        query: A query with a column in bounds.
-
-    Returns:
-        sum(k - lower) and sum(upper - k) of the column's values, each times its weight if weighted.
-    """
+    """Define sum(k - lower) and sum(upper - k) of a column in bounds, times weights if present."""
     column_quantity = build_quantity(query.column)
     grid, weight, unit = (
         column_quantity.grid,

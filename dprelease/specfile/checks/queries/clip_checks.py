@@ -13,14 +13,9 @@ from dprelease.statistics.shared.spec_keys import BOUNDING
 
 
 def read_clip(query: SpecQuery, column: Column | None) -> Clip | None:
-    """Read the norm and its bound; complain of what can't go with them.
+    """Read the norm and its bound in grid steps, rounded down; complain of what can't go with them.
 
-    Args:
-        query: A query that has the key.
-        column: The column that is summed; None where records are counted.
-
-    Returns:
-        The norm and the bound in grid steps, rounded down; None if there was a complaint.
+    ``column`` is summed; without one, records are counted.
     """
     section = query.part.value(BOUNDING)
     if not isinstance(section, ClipSection):
