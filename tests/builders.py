@@ -28,6 +28,14 @@ def spec(*, privacy: dict[str, Any] | None = None, **sections: Any) -> dict[str,
     return usual | sections
 
 
+def edit(text: str, *edits: tuple[str, str]) -> str:
+    """Replace pieces of a text; each stands in it once."""
+    for before, after in edits:
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    return text
+
+
 def plan(**sections: Any) -> Plan:
     """Plan a spec, see ``spec``; it is not certified."""
     return make_plan(load(spec(**sections)))

@@ -138,6 +138,26 @@ def test_a_column_with_a_sign_in_its_name_is_to_be_quoted() -> None:
     )
 
 
+WORDS_OF_SQL = dict.fromkeys(
+    ["select", "from", "case", "current_date", "order", "age"], ColumnType.INTEGER
+)
+
+
+@pytest.mark.parametrize("name", ["select", "from", "case", "current_date"])
+def test_a_column_named_like_a_word_of_sql_is_to_be_quoted(name: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse(f"age > 1 AND {name} = 1", WORDS_OF_SQL, "condition")
+    assert caught.value.hint.endswith(f'in double quotes: "{name}"')
+    assert parse(f'age > 1 AND "{name}" = 1', WORDS_OF_SQL, "condition").columns == ("age", name)
+
+
+def test_other_mistakes_have_their_own_hints() -> None:
+    for text in ("age > 'a' OR \"case\" = 1", "SUM(age) > 1", "age ++", "ages = 1"):
+        with pytest.raises(ExpressionError) as caught:
+            parse(text, WORDS_OF_SQL, "condition")
+        assert "double quotes" not in caught.value.hint
+
+
 def test_a_condition_is_boolean_and_lists_its_columns() -> None:
     found = parse("\"marital-status\" = 'x' OR age BETWEEN 18 AND 65", TYPES, "condition")
     assert found.columns == ("marital-status", "age")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from builders import edit
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
@@ -97,11 +98,7 @@ def spoilt(complaints: Spoil) -> Spoil:
     """Give the complaints about the simple spec after replacing pieces of its text."""
 
     def run(*edits: tuple[str, str]) -> list[Complaint]:
-        text = SIMPLE
-        for before, after in edits:
-            assert text.count(before) == 1, before
-            text = text.replace(before, after)
-        return complaints(text)
+        return complaints(edit(SIMPLE, *edits))
 
     return run
 
@@ -111,10 +108,6 @@ def good(load_text: LoadText) -> LoadText:
     """Load the simple spec after replacing pieces of its text."""
 
     def run(*edits: tuple[str, str], period: str | None = None) -> Release:
-        text = SIMPLE
-        for before, after in edits:
-            assert text.count(before) == 1, before
-            text = text.replace(before, after)
-        return load_text(text, period)
+        return load_text(edit(SIMPLE, *edits), period)
 
     return run

@@ -6,7 +6,7 @@ import builders
 import pytest
 
 from dprelease.ledger.identity import run_id
-from dprelease.model import ColumnNames
+from dprelease.model import ColumnNames, Review
 from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.specfile import load
 
@@ -71,6 +71,19 @@ def test_names_are_part_of_what_is_approved(good):
 
     plain, named = good(), good((KEYS, KEYS + '\nlabels = { north = "N" }'))
     assert compute_plan_digest(plan(named)) != compute_plan_digest(plan(plain))
+
+
+def test_words_of_a_review_are_read_and_change_no_noise() -> None:
+    plain = builders.spec(query=[{"name": "n", "statistic": "count"}])
+    texts = {"side_channels": "a quiet room"}
+    words = {
+        "reviewer": "A", "role": "dpo", "decision": "approved", "date": "2026-03-31",
+        "reference": "12", "legal_basis": "law", "necessity": "need",
+    }  # fmt: skip
+    loaded = load(plain | {"review": words | {"attestations": texts}})
+    assert loaded.review == Review(**words, attestations=texts)
+    assert load(plain).review == Review()
+    assert run_id(loaded) == run_id(load(plain))
 
 
 def load_spec(kind, keys, labels):

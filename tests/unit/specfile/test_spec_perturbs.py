@@ -69,17 +69,9 @@ LEDGER = "[ledger]\nepsilon_cap = 4"
 BOUNDS = "[privacy.bounding]\nmax_rows_per_unit = 3\n"
 
 
-def read_text(*edits):
-    text = ALONE
-    for before, after in edits:
-        assert text.count(before) == 1, before
-        text = text.replace(before, after)
-    return text
-
-
 @pytest.fixture
 def release(load_text):
-    return lambda *edits, **options: load_text(read_text(*edits), **options)
+    return lambda *edits, **options: load_text(builders.edit(ALONE, *edits), **options)
 
 
 @pytest.fixture
@@ -236,7 +228,7 @@ def test_bounds_on_groups_do_nothing_where_there_are_none(release):
 
 def test_bounds_on_groups_are_asked_for_where_there_are_some(complaints, release):
     edits = ('unit = "row"', PEOPLE), MIXED
-    (found,) = complaints(read_text(*edits, (LEDGER, BOUNDS + LEDGER)))
+    (found,) = complaints(builders.edit(ALONE, *edits, (LEDGER, BOUNDS + LEDGER)))
     assert (found.code, found.key, found.place.line) == ("E110", "privacy.bounding", 12)
     made = release(*edits, (LEDGER, BOUNDS + "max_groups_per_unit = 2\n" + LEDGER))
     assert made.privacy.bounding == Bounding(3, 2, 3)
