@@ -47,20 +47,10 @@ def is_one_shot_better(
 
 
 def find_noisy_top(noisy_counts: Sequence[int] | npt.NDArray[Any], k: int) -> list[int]:
-    """Find the positions of the k largest noisy counts.
+    """Find the positions of the k >= 1 largest noisy counts, of equal ones the earlier first.
 
-    Post-processing: it is deterministic and costs no budget.
-
-    Args:
-        noisy_counts: One noisy count for each candidate.
-        k: How many positions to return, at least 1.
-
-    Returns:
-        Positions, largest count first, of equal counts the earlier first; all of them if there are
-        no more than k.
-
-    Raises:
-        ValueError: k is less than 1.
+    Post-processing: it is deterministic and costs no budget. All positions if there are no more
+    than k.
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")

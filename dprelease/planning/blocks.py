@@ -58,11 +58,8 @@ class Block(Struct, frozen=True, dict=True):
     def drop_others(self, errors: Sequence[str]) -> Block | None:
         """Leave out others of which one of these errors is, with all of the same feature.
 
-        Args:
-            errors: Names of what errs too much, as ``name_aspects`` gives them.
-
-        Returns:
-            The rest of the block; None if nothing is left out, or all but one.
+        ``errors`` are names as ``name_aspects`` gives them. None if nothing is left out, or all but
+        one.
         """
         features = {
             find_feature(draft.query)

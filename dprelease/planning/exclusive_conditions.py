@@ -44,12 +44,8 @@ def find_exclusive(
 ) -> list[list[int]]:
     """Find families of conditions of which no record meets two.
 
-    Args:
-        filters: Conditions.
-        types: Types of all columns, by name.
-
-    Returns:
-        The places of the conditions of each family, at least two, in order; each is in one at most.
+    Returns the places of the conditions of each family, at least two, in order; each is in one at
+    most.
     """
     trees = [parse_tree(condition.text, types) for condition in filters]
     sizes = [_count_nodes(tree) for tree in trees]

@@ -135,14 +135,8 @@ def mix_parts(
 ) -> tuple[Mix, ...]:
     """Express what a query's statistic would release by itself by a feature of its rows.
 
-    Args:
-        query: A query that has this feature.
-        feature: What is released of it.
-        place: The place of the feature.
-        where: The filter that the rows pass.
-
-    Returns:
-        A mix for each integer of the statistic.
+    ``place`` is that of the feature, ``where`` the filter that the rows pass. Returns a mix for
+    each integer of the statistic.
     """
     released = get_statistic(query.statistic).define_release(query)
     worth = _express_measures(feature, place, where)

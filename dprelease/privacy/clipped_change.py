@@ -20,16 +20,9 @@ from dprelease.privacy.sensitivity import Scalar
 
 
 def bound_clipped_change(clip: Clip, row: Scalar, cells: int, adjacency: Adjacency) -> Sensitivity:
-    """Bound the change of all cells together by one person whose totals are scaled.
+    """Bound the change of all cells together by one person whose totals are scaled, in grid steps.
 
-    Args:
-        clip: The norm, and the most that it may be.
-        row: What a row adds to its cell; only its signs matter.
-        cells: Number of cells of the table.
-        adjacency: The neighbour relation.
-
-    Returns:
-        L1 and squared L2 bound in grid steps, with the derivation.
+    Of ``row`` only the signs matter.
     """
     size, is_one_sided = clip.bound, row.lower >= 0 or row.upper <= 0
     replaced = adjacency is Adjacency.REPLACE_ONE

@@ -367,19 +367,9 @@ def _build_shift(limits: Contribution) -> Shift:
 def find_hiding_threshold(noise: Noise, contribution: Contribution, delta: Fraction) -> int:
     """Find the least threshold T at which new keys are shown with a chance of at most ``delta``.
 
-    With noise that is rho-zCDP on all counts, the release is delta-approximate rho-zCDP under
-    either neighbour relation.
-
-    Args:
-        noise: Laplace or Gaussian noise on each count.
-        contribution: How many rows a unit has, in how many keys (R, G and B).
-        delta: Chance that a key of one unit alone may be shown, between 0 and 1.
-
-    Returns:
-        T: certainly valid, and the least such T up to 10^-60 in delta.
-
-    Raises:
-        ValueError: delta is out of range, or the noise has no parameter.
+    With Laplace or Gaussian noise that is rho-zCDP on all counts, the release is delta-approximate
+    rho-zCDP under either neighbour relation. T is certainly valid, and the least up to 10^-60 in
+    delta. Raises ValueError if delta is out of range, or the noise has no parameter.
     """
     _check(delta)
     if noise.parameter <= 0:

@@ -220,16 +220,7 @@ def bound_replacement(
 
 
 def bound_unit_addition(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
-    """Bound the change of per-cell unit counts when a unit comes or goes: 1 per cell. Tight.
-
-    Args:
-        contribution: The limits on a unit's rows.
-        cells: Number of cells of the table.
-        unit: Name of the unit, for the derivation.
-
-    Returns:
-        L1 and squared L2 bound, with the derivation.
-    """
+    """Bound the change of per-cell unit counts when a unit comes or goes: 1 per cell. Tight."""
     groups = contribution.limit_cells(cells).groups
     text = sentence(
         "sensitivity.cells.of_unit", unit=sentence(unit), cells=_describe_counted_cells(groups)
@@ -242,15 +233,8 @@ def bound_unit_replacement(
 ) -> Sensitivity:
     """Bound the change of per-cell unit counts when a unit is replaced. Tight.
 
-    Args:
-        contribution: The limits on a unit's rows.
-        cells: Number of cells of the table.
-        outside: A unit of the table can be in no cell; if False, the count of a single cell that
-            holds every unit never changes.
-        unit: Name of the unit, for the derivation.
-
-    Returns:
-        L1 and squared L2 bound, with the derivation.
+    ``outside``: a unit of the table can be in no cell; if False, the count of a single cell that
+    holds every unit never changes.
     """
     groups = contribution.limit_cells(cells).groups
     change = bound_replacement(Contribution(groups, groups, 1), COUNT, cells, outside=outside)

@@ -104,19 +104,9 @@ class Fit(NamedTuple):
 
 
 def solve_least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[int]) -> Fit:
-    """Weigh what was observed into tables.
+    """Weigh what was observed into tables; its ``cells`` may be empty.
 
-    Args:
-        tables: The axes of each table.
-        observed: What is known of the same records; ``cells`` may be empty.
-        sizes: How many labels of each axis are published.
-
-    Returns:
-        The weights of all arrays.
-
-    Raises:
-        ValueError: Some table can't be told from what was observed.
-
+    Raises ValueError if some table can't be told from what was observed.
     """
     weights = {
         node: _compute_weights(observed, node, sizes) for node in _list_nodes(tables, observed)
@@ -185,14 +175,7 @@ def _iter_hidden_residuals(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float
 
 
 def compute_remaining_variance(fit: Fit) -> list[float]:
-    """Compute the variance of a cell of each table after least squares.
-
-    Args:
-        fit: The weights of all arrays.
-
-    Returns:
-        One variance for each table, 0 where it is known exactly.
-    """
+    """Compute the variance of a cell of each table after least squares, 0 where it is exact."""
     sizes = fit.sizes
     parts: dict[Axes, int] = {}
     for node in fit.weights:
@@ -396,12 +379,8 @@ def _widen(cells: Cells, node: Axes, axes: Axes) -> Cells:
 def spread_weights(fit: Fit, weights: Mapping[Axes, Cells]) -> dict[int, Cells]:
     """Spread the weights of cells over what was observed: the transpose of least squares.
 
-    Args:
-        fit: The weights of all arrays; the numbers that were observed are not read.
-        weights: Of each table its weights as Fractions, by its axes in the order of their numbers.
-
-    Returns:
-        The weights of an array's integers in the weighted sum of all cells, by the array's place.
+    ``weights`` are Fractions, by the axes of a table in the order of their numbers. Returns, by the
+    place of an array, the weights of its integers in the weighted sum of all cells.
     """
     sizes, nodes = fit.sizes, [*fit.shares]
     remaining = dict(weights)

@@ -42,18 +42,10 @@ _HINT = "numbers, + - * /, ABS, comparisons, BETWEEN, IS NULL, AND, OR and NOT"
 
 
 def read(text: str, names: Sequence[str]) -> Node:
-    """Parse a condition on figures.
+    """Parse a condition on figures with these names.
 
-    Args:
-        text: The condition as written.
-        names: Names of figures that it may use.
-
-    Returns:
-        The syntax tree.
-
-    Raises:
-        ExpressionError: The condition is malformed, not true or false, or uses more than numbers,
-            comparisons and their combinations.
+    Raises ExpressionError if it is malformed, not true or false, or uses more than numbers,
+    comparisons and their combinations.
     """
     node = parse_tree(text, dict.fromkeys(names, ColumnType.FLOAT))
     if node.type not in (ColumnType.BOOLEAN, None):
@@ -109,16 +101,9 @@ def _evaluate(node: Node, row: Mapping[str, Fraction | None]) -> Value:
 
 
 def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
-    """Check if a condition certainly never holds.
+    """Check if a condition certainly never holds; ``minimums`` are the least possible figures.
 
     It recognizes constants, and bounds on one figure that exclude each other.
-
-    Args:
-        node: The syntax tree of the condition.
-        minimums: The least possible value of figures, by name.
-
-    Returns:
-        True only if no figures satisfy the condition.
     """
     if not node.list_columns():
         return _evaluate(node, {}) is not True

@@ -67,17 +67,10 @@ def compute_ends(
     limits: Limits | None,
     interval: Fraction,
 ) -> Ends:
-    """Compute the ends of intervals around figures before they were moved.
+    """Compute the ends of intervals around figures as they were before they ``moved``.
 
-    Args:
-        estimate: These figures.
-        moved: The figures after, in 10^-moved_places.
-        moved_places: Decimals of these.
-        limits: From when on a moved figure is shown, if it decides that itself.
-        interval: The level of the intervals.
-
-    Returns:
-        Ends in 10^-own_places; None where there is no figure.
+    ``limits`` are those from which on a moved figure is shown, if it decides that itself. Ends are
+    in 10^-own_places; None where there is no figure.
     """
     own = estimate.own_places
     fine = max(estimate.places, moved_places, own) + FINER

@@ -89,16 +89,7 @@ class Noisy(NamedTuple):
 def collect_noisy_figures(
     plan: Plan, reads: Sequence[Read], released: NoisyTable | None = None
 ) -> list[Noisy]:
-    """Collect the noise of queries, and the integers released for them.
-
-    Args:
-        plan: The plan of the release.
-        reads: The reads of these queries.
-        released: The noisy integers of all steps; None before there are any.
-
-    Returns:
-        One entry for each read.
-    """
+    """Collect for each read the noise of its query, and the integers if any are released yet."""
     # A piece releases one integer for each cell.
     rows_by_step = {} if released is None else released.values
     integers = {name: rows[0] for name, rows in rows_by_step.items() if rows}
@@ -140,15 +131,8 @@ def finish_tables(
 ) -> Finished:
     """Adjust, round and hide the figures of all queries as their ``finish`` says.
 
-    Args:
-        tables: The tables with noisy figures.
-        figures: The queries with their noise.
-        interval: The level of noise intervals.
-        with_ends: Publish intervals of counts and sums that are moved or hidden; without them
-            half-widths are those before, like in version 0.2.
-
-    Returns:
-        The published tables, the figures before the changes, and remarks.
+    ``with_ends``: publish intervals of counts and sums that are moved or hidden; without them
+    half-widths are those before, like in version 0.2.
     """
     if all(noisy.query.finish == AS_RELEASED for noisy in figures):
         return Finished(tuple(tables))
@@ -228,14 +212,7 @@ def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[st
 
 
 def identify_group(query: Query) -> object:
-    """Identify the figures that are adjusted together.
-
-    Args:
-        query: The query of a figure.
-
-    Returns:
-        A key that these figures share; None where nothing is adjusted.
-    """
+    """Identify the figures that are adjusted together; None where nothing is adjusted."""
     finish = query.finish
     if finish.consistent:
         return identify_rows(query)
@@ -371,15 +348,9 @@ def _build_intervals(
 
 
 def allow_for_hiding(noisy: Noisy, queries: Sequence[Query], interval: Fraction) -> bool | None:
-    """Tell if intervals hold among the figures that are shown.
+    """Tell if intervals hold among the shown figures of a query that has a condition.
 
-    Args:
-        noisy: A figure that is shown on a condition.
-        queries: All queries of its table.
-        interval: The level of the intervals.
-
-    Returns:
-        None if the figure does not decide itself if it is shown.
+    ``queries`` are all of its table. None if the figure does not decide itself if it is shown.
     """
     # Imported here for start-up: the parser is large.
     from dprelease.postprocess.finishing.conditions import find_limits, read
@@ -463,17 +434,11 @@ def collect_observed(
     figures: Sequence[Sequence[int]] = (),
     decimals: int = 0,
 ) -> Observed:
-    """Collect what is known of the tables of a group.
+    """Collect what is known of the tables of a group, which have so many cells each.
 
-    Args:
-        members: The queries of the tables.
-        lengths: The number of cells of each.
-        figures: Their figures, in 10^-decimals; none before there are any.
-        decimals: Decimal places of all that was observed.
-
-    Returns:
-        The pieces of tables that were planned together, and other tables as they are, without those
-        that a finer one, read from the same step, repeats. A single table has one axis.
+    ``figures`` are in 10^-decimals; there are none before the release. Returns the pieces of tables
+    that were planned together, and other tables as they are, without those that a finer one, read
+    from the same step, repeats. A single table has one axis.
     """
     from dprelease.postprocess.finishing.agreement import Counts
 
@@ -665,14 +630,7 @@ def _join_texts(texts: Sequence[Text]) -> Text:
 
 
 def name_deeds(finish: Finish) -> list[Text]:
-    """Name the changes that are made to figures.
-
-    Args:
-        finish: What a query asks for.
-
-    Returns:
-        A word or two for each change.
-    """
+    """Name the changes that are made to figures, each in a word or two."""
     deed_words = {
         sentence("finish.words.agree"): finish.consistent,
         sentence("finish.words.nonnegative"): finish.nonnegative,

@@ -107,15 +107,7 @@ def _is_counting_values(count: Query, query: Query, plan: Plan) -> bool:
 
 
 def add_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Flag quantiles and names by the released counts of their records.
-
-    Args:
-        tables: The published tables.
-        plan: The plan of the release.
-
-    Returns:
-        The tables with these flags.
-    """
+    """Flag quantiles and names by the released counts of their records."""
     by_name = {table.name: table for table in tables}
 
     def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
@@ -127,15 +119,7 @@ def add_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
 
 
 def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Describe quantiles among listed candidates as of version 0.2, which moved no value.
-
-    Args:
-        tables: The published tables.
-        plan: The plan of the release.
-
-    Returns:
-        The tables with these descriptions.
-    """
+    """Describe quantiles among listed candidates as of version 0.2, which moved no value."""
 
     def describe_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if query.points is None:
@@ -153,15 +137,7 @@ def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
 
 
 def add_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Flag quantiles alone, by counts that may hold records without a value, like version 0.2.
-
-    Args:
-        tables: The published tables.
-        plan: The plan of the release.
-
-    Returns:
-        The tables with these flags.
-    """
+    """Flag quantiles alone, by counts that may hold records without a value, like version 0.2."""
 
     def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if not get_statistic(query.statistic).in_ranks:
@@ -284,13 +260,8 @@ def _flag_excess(errors: OutputColumn, counts: OutputColumn, share: Fraction) ->
 def remove_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Remove the figures of groups that may well have no records: they would be noise alone.
 
-    Args:
-        tables: The published tables.
-        plan: The plan of the release.
-
-    Returns:
-        The tables without shares, means, spreads and quantiles in groups whose count of records
-        or units is within its noise of 0.
+    These are shares, means, spreads and quantiles of groups whose count of records or units is
+    within its noise of 0.
     """
     return _change_columns(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
 
@@ -337,12 +308,8 @@ def _is_selecting_keys(query: Query, plan: Plan) -> bool:
 def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
     """Move figures that noise made impossible, such as a ratio below 0, to the nearest end.
 
-    Args:
-        tables: The published tables.
-
-    Returns:
-        The tables; half-widths still hold, as no true figure lies beyond the ends. Moved figures
-        are flagged as unreliable.
+    Half-widths still hold, as no true figure lies beyond the ends. Moved figures are flagged as
+    unreliable.
     """
     return tuple(_clip_table(table) for table in tables)
 
@@ -376,13 +343,7 @@ def mark_bounded(
 ) -> tuple[OutputTable, ...]:
     """Mark figures that the limits on a unit's rows can cut, and leave out empty flags.
 
-    Args:
-        tables: The published tables.
-        plan: The plan of the release.
-        with_others: Also mark unreliable figures; if False, replace ok alone, like version 0.2.
-
-    Returns:
-        The tables with the flag ``bounded``.
+    ``with_others``: also mark unreliable figures; if False, replace ok alone, like version 0.2.
     """
     flags: dict[object, str] = {None: BOUNDED, OK: BOUNDED}
     if with_others:
@@ -467,15 +428,9 @@ def _has_no_flags(query: Query, plan: Plan) -> bool:
 
 
 def find_judge(query: Query, plan: Plan) -> str | None:
-    """Find the count by which quantiles or names can be found reliable.
+    """Find the column with the count by which quantiles or names can be found reliable.
 
-    Args:
-        query: The query of the figures.
-        plan: The plan of the release.
-
-    Returns:
-        The column of the count; None without one, and for figures with a half-width, which judges
-        them.
+    None if there is none, and for figures with a half-width, which judges them.
     """
     if get_statistic(query.statistic).in_ranks:
         beside = count_beside(query, plan)

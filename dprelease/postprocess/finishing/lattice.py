@@ -44,17 +44,9 @@ class Scheme(NamedTuple):
 
 
 def build_scheme(tables: Collection[Axes]) -> Scheme:
-    """Plan how tables are made to agree.
+    """Plan how tables with these axes are made to agree.
 
-    Args:
-        tables: The axes of each table.
-
-    Returns:
-        The order of nodes, and what each follows from. Tables in a circle are added up from the one
-        that has all axes.
-
-    Raises:
-        Circle: Tables overlap in a circle and no table has all axes.
+    Tables in a circle are added up from the one that has all axes. Raises Circle if none has.
     """
     nodes = list_nodes(tables)
     finest = nodes[-1]
@@ -145,14 +137,7 @@ class Rows(NamedTuple):
 
 
 def identify_rows(query: Query) -> Rows:
-    """Identify the records and the quantity that an additive figure is of.
-
-    Args:
-        query: The query of a figure.
-
-    Returns:
-        A key that is equal for figures whose tables must agree.
-    """
+    """Identify records and quantity of an additive figure: equal where tables must agree."""
     counted, column = get_statistic(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
     weight = None if query.survey_weight is None else query.survey_weight.name
@@ -165,14 +150,7 @@ Axis = tuple[str, tuple[str, ...]]
 
 
 def number_axes(queries: Iterable[Query]) -> tuple[dict[Axis, int], list[tuple[int, ...]]]:
-    """Number the axes of all queries; equal bins of a column are the same axis.
-
-    Args:
-        queries: The queries of the tables.
-
-    Returns:
-        The number of each axis, and the axes of each query's table.
-    """
+    """Number the axes of all queries; list those of each. Equal bins of a column are one axis."""
     numbers: dict[Axis, int] = {}
     axes = []
     for query in queries:

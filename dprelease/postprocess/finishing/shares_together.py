@@ -31,15 +31,9 @@ class SharesTogether(NamedTuple):
 
 
 def find_joint_shares(plan: Plan) -> dict[str, SharesTogether]:
-    """Find the shares of the same records as others.
+    """Find the shares of the same records as others, by the name of each query.
 
     Shares of all records, as versions up to 0.2 released them, are published as they were.
-
-    Args:
-        plan: The plan of the release.
-
-    Returns:
-        The queries that share a count, by the name of each query.
     """
     steps = {step.query.name: step for step in plan.steps}
     alike: dict[Hashable, list[Read]] = {}
@@ -82,15 +76,7 @@ def _identify_records(query: Query, plan: Plan) -> Hashable:
 
 
 def fit_joint_counts(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:
-    """Fit the counts of shares of the same records.
-
-    Args:
-        plan: The plan of the release.
-        noisy: The noisy integers of all steps.
-
-    Returns:
-        The fitted counts by the name of the query.
-    """
+    """Fit the counts of shares of the same records, by the name of each query."""
     shares = find_joint_shares(plan)
     counts: dict[tuple[str, ...], CountTogether] = {}
     steps = {read.query.name: read.step for read in plan.reads}

@@ -79,18 +79,7 @@ MOST_PLACES = 15
 def build_combined_columns(
     read: Read, plan: Plan, noisy: NoisyTable, subject: Text, interval: Fraction
 ) -> list[OutputColumn]:
-    """Build the output columns of a combined figure.
-
-    Args:
-        read: A combined read.
-        plan: The plan that the read belongs to.
-        noisy: The noisy integers of all steps.
-        subject: What a figure is, in a few words.
-        interval: The level of noise intervals.
-
-    Returns:
-        Value, half-width and flag, with one value for each cell.
-    """
+    """Build value, half-width and flag of a combined figure; ``subject`` says what a figure is."""
     places = read.decimals
     values = _compute_values(read, plan, noisy, places)
     layout = Layout(
@@ -108,16 +97,7 @@ def build_combined_columns(
 
 
 def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
-    """Compute the half-width of every figure, roundings included.
-
-    Args:
-        read: A combined read.
-        plan: The plan that the read belongs to.
-        interval: The level of the interval.
-
-    Returns:
-        The half-width, a multiple of the last published decimal.
-    """
+    """Compute the half-width of every figure, with roundings: a multiple of the last decimal."""
     places = read.decimals
     half = compute_combined_halfwidth(collect_noise(read, plan), 1 - interval)
     bottom = _find_denominator(_weigh(read), plan)
@@ -130,16 +110,7 @@ def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
 def collect_noise(
     read: Read, plan: Plan, factors: Sequence[Fraction] | None = None
 ) -> tuple[Part, ...]:
-    """Collect the noise of a figure from all its steps.
-
-    Args:
-        read: A combined read.
-        plan: The plan that the read belongs to.
-        factors: Those of its parts, if not the read's own.
-
-    Returns:
-        Sums of independent draws of one law each, with their weights.
-    """
+    """Collect the noise of a figure from all steps; ``factors`` of its parts, if not its own."""
     terms = _weigh(read, factors)
     return _collect_noise(_number_terms(terms), _list_released(terms, plan))
 
@@ -156,16 +127,10 @@ class Parts(NamedTuple):
 
 
 def compute_parts(read: Read, plan: Plan, noisy: NoisyTable) -> Parts:
-    """Compute the parts of a query's figures.
+    """Compute the parts of a query's figures, unrounded.
 
-    Args:
-        read: A combined read of several parts.
-        plan: The plan that the read belongs to.
-        noisy: The noisy integers of all steps.
-
-    Returns:
-        The parts, unrounded. The noise of several together is by the exact joint law: a draw that
-        enters more than one of them counts once.
+    The noise of several together is by the exact joint law: a draw that enters more than one of
+    them counts once.
     """
     number = len(read.factors)
     each = [
@@ -219,11 +184,7 @@ def _compute_variance_of(terms: tuple[Term, ...], released: tuple[Released, ...]
 def sum_variance(parts: Iterable[Part]) -> Fraction:
     """Compute the variance of a sum of independent noise, or uncorrelated, as that of a cube is.
 
-    Args:
-        parts: Sums of draws with their weights.
-
-    Returns:
-        The variance by the discrete laws, to float accuracy.
+    It is that of the discrete laws, to float accuracy.
     """
     return sum(
         (
@@ -238,12 +199,7 @@ def sum_variance(parts: Iterable[Part]) -> Fraction:
 def approximate_noise(read: Read, plan: Plan) -> Noise:
     """Build noise on single integers with about the variance of the first part of the figures.
 
-    Args:
-        read: A combined read.
-        plan: The plan that the read belongs to.
-
-    Returns:
-        Noise of the first step's family; of a cube, of one integer.
+    It is of the first step's family; of a cube, of one integer.
     """
     first = [Fraction(1), *(Fraction(0) for _ in read.factors[1:])]
     family, spread = plan.step(read).noise.family, sum_variance(collect_noise(read, plan, first))
@@ -295,14 +251,7 @@ def _iter_integers(
 
 
 def assign_decimals(plan: Plan) -> Plan:
-    """Give every combined figure of a plan its decimals.
-
-    Args:
-        plan: A plan with strategies.
-
-    Returns:
-        The plan; all figures of one strategy that can add up have the same number of decimals.
-    """
+    """Give combined figures their decimals: those of one strategy that can add up have as many."""
     single = {read.query.name: read for read in plan.reads if read.terms and len(read.factors) <= 1}
     own = {name: _count_places(read, plan) for name, read in single.items()}
     places: dict[str, int] = {}

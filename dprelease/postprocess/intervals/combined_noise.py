@@ -105,11 +105,7 @@ class Part(NamedTuple):
 def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Merge parts of the same law and size of weight, and drop parts without noise.
 
-    Args:
-        parts: Independent sums of draws; signs of weights do not matter, as laws are symmetric.
-
-    Returns:
-        Parts whose sum has the same law.
+    Parts are independent, and signs of weights do not matter, as laws are symmetric.
     """
     draws: Counter[tuple[Noise, tuple[Fraction, ...]]] = Counter()
     for part in parts:
@@ -200,17 +196,10 @@ class Tails:
 
 @lru_cache(maxsize=16)
 def tabulate_tails(parts: tuple[Part, ...]) -> Tails:
-    """Compute the chances that a sum of noise reaches any value.
+    """Compute the chances that a sum of noise, as ``combine_parts`` gives it, reaches any value.
 
-    Args:
-        parts: The sum Y, as ``combine_parts`` gives it; with noise.
-
-    Returns:
-        Bounds in the unit of the weights. They are 1e-9 and, where Y is smoothed, a small part of
-        its deviation apart.
-
-    Raises:
-        ValueError: There is no noise, or a part is noise of choices.
+    The bounds are 1e-9 and, where Y is smoothed, a small part of its deviation apart. Raises
+    ValueError if there is no noise, or a part is noise of choices.
     """
     import numpy as np
 
@@ -294,18 +283,12 @@ def _iter_known_bounds(parts: tuple[Part, ...], alpha: Fraction) -> Iterator[Fra
 
 
 def compute_lattice_step(parts: Sequence[Part]) -> Fraction:
-    """Compute the step of the lattice on which a sum of noise lies.
+    """Compute the step of the lattice on which a sum of noise lies; 0 without noise.
 
     A quantile of abs(S + w T) rises with w for log-concave laws, but on the integers it may fall
     again, by at most the lattice step of S: the values of S alone are steps apart, and more noise
-    spreads each to both sides. A quantile at a larger w bounds those at smaller ones with that
-    step added.
-
-    Args:
-        parts: The sum, as ``combine_parts`` gives it.
-
-    Returns:
-        The greatest common divisor of the weights; 0 without noise.
+    spreads each to both sides. A quantile at a larger w bounds those at smaller ones with that step
+    added.
     """
     return Fraction(
         math.gcd(*(weight.numerator for part in parts for weight in part.weights)),

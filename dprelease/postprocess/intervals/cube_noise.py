@@ -54,15 +54,9 @@ class Reaches(NamedTuple):
 
 @lru_cache(maxsize=64)
 def list_reaches(noise: Noise, cut: float, most: int = _COARSE) -> Reaches:
-    """List the reaches of a cube.
+    """List at most ``most`` rising reaches of a cube, with their chances.
 
-    Args:
-        noise: CUBE noise.
-        cut: The chance of reaches that may be left out.
-        most: So many are listed at most.
-
-    Returns:
-        Rising reaches and their chances.
+    ``cut`` is the chance of reaches that may be left out.
     """
     import numpy as np
 
@@ -98,13 +92,7 @@ def list_reaches(noise: Noise, cut: float, most: int = _COARSE) -> Reaches:
 def find_cube_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
     """Find an h with P(abs(z) > h) <= alpha, for one or the sum of two integers of a cell.
 
-    Args:
-        noise: CUBE noise.
-        count: 1 or 2.
-        alpha: Between 0 and 1.
-
-    Returns:
-        The least such h but for a slack of 1e-9 in the chance, or of 1e-9 of it.
+    It is the least one but for a slack of 1e-9 in the chance, or of 1e-9 of it.
     """
     import numpy as np
 
@@ -184,17 +172,9 @@ class ScaledCube(NamedTuple):
 def scale_cube(
     noise: Noise, weights: Sequence[Fraction], draws: int, unit: Fraction, alpha: Fraction
 ) -> ScaledCube:
-    """Put the sum of a cube's integers with these weights into floats.
+    """Put the sum of a cube's integers with these weights, of ``draws`` cells, into floats.
 
-    Args:
-        noise: CUBE noise.
-        weights: Those of the integers of one cell that enter.
-        draws: The number of cells.
-        unit: What weights are divided by.
-        alpha: The least chance that is asked for.
-
-    Returns:
-        The sum.
+    Weights are divided by ``unit``; ``alpha`` is the least chance that is asked for.
     """
     scaled = tuple(float(weight / unit) for weight in weights)
     return ScaledCube(list_reaches(noise, _choose_cut(alpha)), scaled, draws)

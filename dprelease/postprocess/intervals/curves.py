@@ -72,18 +72,10 @@ class Reader(NamedTuple):
 def compute_curve_figures(
     mixed: Mixed, noise: Noise, integers: Sequence[int], interval: Fraction, places: int
 ) -> tuple[list[int | None], list[int | None]]:
-    """Read the curve of each group from noisy integers.
+    """Read the curve of each group from noisy integers, which stand group after group.
 
-    Args:
-        mixed: The columns of the curve with their matrices.
-        noise: The noise on the released integers.
-        integers: The noisy integers, group after group.
-        interval: The level of the intervals.
-        places: Decimal places of the figures.
-
-    Returns:
-        Densities and half-widths in units of 10^-places, for each group and point; None where the
-        number of records can't be told from 0.
+    Densities and half-widths are in 10^-places, for each group and point; None where the number of
+    records can't be told from 0.
     """
     import numpy as np
 
@@ -116,17 +108,9 @@ def compute_curve_figures(
 def compute_curve_halfwidth(
     mixed: Mixed, noise: Noise, interval: Fraction, records: int, even: Fraction
 ) -> float | None:
-    """Compute the largest half-width where the records have the density ``even``.
+    """Compute the largest half-width where so many records have the density ``even``.
 
-    Args:
-        mixed: The columns of the curve with their matrices.
-        noise: The noise on the released integers.
-        interval: The level of the interval.
-        records: The number of records.
-        even: The density, one over the area between the bounds.
-
-    Returns:
-        The half-width of the density; None for too few records.
+    That is one over the area between the bounds. None for too few records.
     """
     import numpy as np
 
@@ -142,11 +126,7 @@ def compute_curve_halfwidth(
 def bound_steepness(axis: CurveAxis) -> float:
     """Bound how far counting a range of values as one bin moves the curve of a record.
 
-    Args:
-        axis: A column of the curve.
-
-    Returns:
-        The distance as a share of the height of a kernel.
+    The distance is a share of the height of a kernel.
     """
     import numpy as np
 
@@ -164,11 +144,7 @@ def _round_up_ratio(ratio: float) -> float:
 def compute_curve_spread(mixed: Mixed) -> float:
     """Compute the mean square, over the points, of the factors of the curve.
 
-    Args:
-        mixed: The columns of the curve with their matrices.
-
-    Returns:
-        The mean variance of the curve of all records, in units of that of one released integer.
+    That is the mean variance of the curve of all records, in units of that of a released integer.
     """
     return prod(float((build_reader(*part).rows ** 2).sum(axis=1).mean()) for part in mixed)
 

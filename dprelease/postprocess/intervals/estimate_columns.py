@@ -47,17 +47,7 @@ def clip_intervals(
     minimum: int | None = None,
     maximum: int | None = None,
 ) -> Ends:
-    """Compute the ends of the intervals around values.
-
-    Args:
-        values: Figures by cell; None where nothing is known.
-        halves: Half-widths by cell, in the same unit.
-        minimum: The least possible figure, if there is one.
-        maximum: The greatest possible figure, if there is one.
-
-    Returns:
-        Both ends, moved into the possible range.
-    """
+    """Compute the ends of the intervals around values, moved into the possible range."""
     pairs = list(zip(values, halves, strict=True))
     ends = (
         [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)
@@ -79,18 +69,7 @@ def _clip(
 def end_columns(
     name: str, query: str, places: int, interval: Fraction, ends: Ends
 ) -> list[OutputColumn]:
-    """Build the columns of the ends of a figure's intervals.
-
-    Args:
-        name: Name of the figure's column.
-        query: Name of its query.
-        places: Decimal places of the ends.
-        interval: The level of the intervals.
-        ends: The ends by cell, in 10^-places.
-
-    Returns:
-        The columns ``_low`` and ``_high``.
-    """
+    """Build the columns ``_low`` and ``_high`` of a figure's intervals, in 10^-places."""
     kind, level = "number" if places else "integer", write_percent(interval)
     low = sentence("tables.columns.low", level=level, name=name)
     high = sentence("tables.columns.high", level=level, name=name)
@@ -106,20 +85,10 @@ def estimate_columns(
     halves: Sequence[int | None] | int,
     ends: Ends | None = None,
 ) -> list[OutputColumn]:
-    """Build the columns of an estimate.
+    """Build the columns of an estimate: value, half-width, flag, and ends if they are published.
 
-    Args:
-        layout: Name, decimal places, meaning and interval level.
-        values: Fixed-point integers with ``layout.places`` decimals, by cell; None where nothing
-            can be told from noise.
-        halves: Half-widths in the same unit, None where the value is; or one for all cells.
-        ends: The ends of the intervals, if they are published.
-
-    Returns:
-        The columns of value, half-width, flag, and ends.
-
-    Raises:
-        ValueError: Values and half-widths differ in number.
+    Values and half-widths are in 10^-places, by cell, None where nothing can be told from noise;
+    one half-width may serve all cells.
     """
     name, places = name_column(layout.name), layout.places
     kind = "number" if places else "integer"
@@ -167,14 +136,9 @@ def flag_meaning(name: str, share: Fraction) -> Sentence:
 
 
 def find_blank_figures(table: OutputTable) -> list[str]:
-    """Find the columns whose figures all lie within their noise of zero.
+    """Find the number columns whose figures all lie within their noise of zero.
 
-    Args:
-        table: A published table.
-
-    Returns:
-        Names of number columns with a half-width column. A figure of which nothing is known counts
-        as within its noise of zero.
+    A figure of which nothing is known counts as such. Columns without a half-width are left out.
     """
     halves = {column.figure: column for column in table.columns if column.aspect == "_noise_moe"}
     return [

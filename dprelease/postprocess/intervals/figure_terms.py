@@ -5,6 +5,9 @@ cell in group i, and 0 for any other. By a term, a cell enters the figure with a
 e_i for each of the term's groups, n e_i - 1 if that axis is CENTRED (the integers are centred once
 more), and 1 for every other group, so that its labels are added up. Expanded and added up over
 terms, this is a polynomial in the e_i with one coefficient for each set of groups.
+
+Below, ``sizes`` are the numbers of labels of a step's groups, and ``axes`` the matrices that mix
+them, empty if none does. Cells that enter with a factor of 0 are left out.
 """
 
 from __future__ import annotations
@@ -32,15 +35,7 @@ class Entering(NamedTuple):
 
 
 def weigh_terms(terms: Iterable[Term], factors: Sequence[Fraction]) -> list[Term]:
-    """Weigh the parts of a figure, so that they are summands of one number.
-
-    Args:
-        terms: The terms of a figure.
-        factors: The factor of each part.
-
-    Returns:
-        The terms times the factor of their part, without those of factor 0.
-    """
+    """Weigh the parts of a figure, so that they are summands of one number; 0 leaves a part out."""
     return [
         term if factors[term.part] == 1 else replace(term, factor=term.factor * factors[term.part])
         for term in terms
@@ -49,14 +44,7 @@ def weigh_terms(terms: Iterable[Term], factors: Sequence[Fraction]) -> list[Term
 
 
 def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
-    """Group terms by the released integer that they multiply.
-
-    Args:
-        terms: The terms of a figure.
-
-    Returns:
-        Terms by the step's name and the position of the integer.
-    """
+    """Group terms by the released integer that they multiply: the step's name, and the place."""
     gathered: dict[tuple[str, int], list[Term]] = {}
     for term in terms:
         gathered.setdefault((term.step, term.row), []).append(term)
@@ -68,19 +56,9 @@ def build_polynomial(
 ) -> Polynomial:
     """Compute the coefficient of each product of e_i for one released integer of a step.
 
-    A set of groups stands for the cells that agree with the figure's in these groups, added up
-    over the others.
-
-    Args:
-        sizes: How many labels each group of the step has.
-        axes: The matrices that mix them; empty if none does.
-        terms: The terms of that integer.
-
-    Returns:
-        Coefficients that are not 0, by set of positions of groups.
-
-    Raises:
-        ValueError: Cells that were centred along an axis would be added up over it.
+    A set of groups stands for the cells that agree with the figure's in these groups, added up over
+    the others. Coefficients of 0 are left out. Raises ValueError if cells that were centred along
+    an axis would be added up over it.
     """
     total: dict[Places, Fraction] = {}
     mixed = [place for place, axis in enumerate(axes) if axis == CENTRED]
@@ -99,16 +77,7 @@ def build_polynomial(
 def list_entering_of_terms(
     sizes: Sequence[int], axes: Sequence[AxisMatrix], terms: Sequence[Term]
 ) -> list[Entering]:
-    """List how many of a step's cells enter each of a figure's cells by some terms, by factor.
-
-    Args:
-        sizes: How many labels each group of the step has.
-        axes: The matrices that mix them; empty if none does.
-        terms: The terms of one released integer.
-
-    Returns:
-        Counts of cells with their factors, without factors of 0.
-    """
+    """List how many of a step's cells enter each of a figure's cells by some terms, by factor."""
     if not _is_centred_alone(axes, terms):
         return list_entering(sizes, build_polynomial(sizes, axes, terms))
     # The factors of groups with so many labels differ only by how many of these agree.
@@ -127,16 +96,7 @@ def list_entering_of_terms(
 def compute_denominator(
     sizes: Sequence[int], axes: Sequence[AxisMatrix], terms: Sequence[Term]
 ) -> int:
-    """Compute the common denominator of what some terms of one released integer come to.
-
-    Args:
-        sizes: How many labels each group of the step has.
-        axes: The matrices that mix them; empty if none does.
-        terms: The terms of that integer.
-
-    Returns:
-        The least common multiple of the denominators of all coefficients.
-    """
+    """Compute the common denominator of what some terms of one released integer come to."""
     if _is_centred_alone(axes, terms):
         return terms[0].factor.denominator  # that of no group; all others are multiples of it
     sums = build_polynomial(sizes, axes, terms)
@@ -150,30 +110,14 @@ def _is_centred_alone(axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> bool
 
 
 def list_entering(sizes: Sequence[int], sums: Polynomial) -> list[Entering]:
-    """List how many of a step's cells enter each of a figure's cells, by factor.
-
-    Args:
-        sizes: How many labels each group of the step has.
-        sums: The polynomial of the figure.
-
-    Returns:
-        Counts of cells with their factors, without factors of 0.
-    """
+    """List how many of a step's cells enter each of a figure's cells, by factor."""
     return [Entering(factor, cells) for (factor,), cells in list_entering_together(sizes, [sums])]
 
 
 def list_entering_together(
     sizes: Sequence[int], integers: Sequence[Polynomial]
 ) -> list[tuple[tuple[Fraction, ...], int]]:
-    """List how many of a step's cells enter each of a figure's cells, by the factors of integers.
-
-    Args:
-        sizes: The numbers of labels of the step's groups.
-        integers: The polynomial of the figure for each released integer.
-
-    Returns:
-        A factor for each integer and the number of cells, without cells whose factors are all 0.
-    """
+    """List how many of a step's cells enter each of a figure's cells, by factors of integers."""
     places = sorted(Places().union(*(inner for sums in integers for inner in sums)))
     outside = prod(sizes) // prod(sizes[place] for place in places)
     bits = {place: 1 << number for number, place in enumerate(places)}

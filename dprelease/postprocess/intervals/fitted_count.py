@@ -89,12 +89,7 @@ class CountTogether(NamedTuple):
 
 
 def fit_count(noises: Mapping[str, Noise]) -> FittedCount:
-    """Weigh steps by the precision of their noise.
-
-    Args:
-        noises: The noise of each step, Laplace or Gaussian. Raises ValueError for another law.
-
-    """
+    """Weigh steps by the precision of their noise; raise ValueError unless Laplace or Gaussian."""
     numbers = Counter(noises.values())
     precisions = {noise: _compute_precision(noise) for noise in numbers}
     largest = max(precisions.values())

@@ -13,17 +13,7 @@ if TYPE_CHECKING:
 
 
 def count_decimals(value: Fraction) -> int:
-    """Count the decimal places that write the value exactly.
-
-    Args:
-        value: A decimal fraction.
-
-    Returns:
-        The least number of places.
-
-    Raises:
-        ValueError: No finite number of places does (1/3).
-    """
+    """Count the decimal places that write a value exactly; raise ValueError if none do (1/3)."""
     rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
@@ -35,29 +25,14 @@ def count_decimals(value: Fraction) -> int:
 
 
 def to_fixed_point(value: Fraction, places: int) -> int:
-    """Convert a value to fixed point.
-
-    Args:
-        value: Any fraction.
-        places: Decimal places.
-
-    Returns:
-        The value in units of 10^-places, rounded up.
-    """
+    """Convert a value to units of 10^-places, rounded up."""
     unit: int = 10**places
     scaled = value * unit
     return math.ceil(scaled)
 
 
 def choose_places(span: Fraction) -> int:
-    """Choose the decimal places that resolve a ten-millionth of the span.
-
-    Args:
-        span: The length of the range of figures, positive.
-
-    Returns:
-        The least such number of places.
-    """
+    """Choose the fewest decimal places that resolve a ten-millionth of a positive span."""
     places = 0
     while Fraction(1, 10**places) * 10**7 > span:
         places += 1
@@ -65,15 +40,7 @@ def choose_places(span: Fraction) -> int:
 
 
 def write_fixed_point(value: int, places: int) -> str:
-    """Write a fixed-point integer in plain notation, all places shown.
-
-    Args:
-        value: An integer in units of 10^-places.
-        places: Decimal places.
-
-    Returns:
-        The text, such as "-0.50".
-    """
+    """Write an integer in units of 10^-places in plain notation, all places shown, as "-0.50"."""
     if places == 0:
         return str(value)
     digits = f"{abs(value):0{places + 1}d}"
@@ -82,17 +49,7 @@ def write_fixed_point(value: int, places: int) -> str:
 
 
 def write_decimal(value: Fraction) -> str:
-    """Write an exact decimal in plain notation.
-
-    Args:
-        value: A decimal fraction.
-
-    Returns:
-        The text with as few places as possible.
-
-    Raises:
-        ValueError: The value is not a finite decimal.
-    """
+    """Write a decimal exactly, in as few places as possible; raise ValueError for others (1/3)."""
     places = count_decimals(value)
     return write_fixed_point(to_fixed_point(value, places), places)
 
@@ -101,16 +58,7 @@ _WIDEST = 1 << 59  # sums of a few such integers fit 64 bits
 
 
 def scale_shares(shares: NDArray[np.float64], span: int, low: int = 0) -> list[int]:
-    """Compute ``low`` + share * span for each share.
-
-    Args:
-        shares: Shares in [0, 1].
-        span: The fixed-point value of a share of 1, above that of 0.
-        low: The fixed-point value of a share of 0.
-
-    Returns:
-        Fixed-point integers, rounded to nearest.
-    """
+    """Compute ``low`` + share * span for each share in [0, 1], rounded to nearest."""
     import numpy as np
 
     # The offset is added in integers: a double would lose digits of a large one.
@@ -118,15 +66,7 @@ def scale_shares(shares: NDArray[np.float64], span: int, low: int = 0) -> list[i
 
 
 def scale_halfwidths(halves: NDArray[np.float64], span: int) -> list[int]:
-    """Scale half-widths, widened by the rounding of ``scale_shares`` and of doubles.
-
-    Args:
-        halves: Half-widths of shares.
-        span: The fixed-point value of a share of 1, above that of 0.
-
-    Returns:
-        Fixed-point integers, rounded up.
-    """
+    """Scale half-widths up, widened by the rounding of ``scale_shares`` and of doubles."""
     import numpy as np
 
     return _round_to_integers(np.ceil(float(span) * halves), 1 + (span >> 50))
@@ -135,17 +75,7 @@ def scale_halfwidths(halves: NDArray[np.float64], span: int) -> list[int]:
 def scale_ends(
     low: NDArray[np.float64], high: NDArray[np.float64], span: int, maximum: int
 ) -> tuple[list[int], list[int]]:
-    """Scale the ends of intervals, rounded outward.
-
-    Args:
-        low: Lower ends, as shares of the span.
-        high: Upper ends, as shares of the span.
-        span: The fixed-point value of a share of 1.
-        maximum: The greatest possible figure; the least is 0.
-
-    Returns:
-        Lower and upper ends as fixed-point integers, within 0 and ``maximum``.
-    """
+    """Scale ends of intervals, shares of the span, outward but within 0 and ``maximum``."""
     import numpy as np
 
     slack = span >> 50  # of the doubles
@@ -155,15 +85,7 @@ def scale_ends(
 
 
 def pack_lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
-    """Pack integers into an array of 64 bits, if sums and multiples fit.
-
-    Args:
-        integers: The integers.
-        width: A number whose multiples by a count must fit, too.
-
-    Returns:
-        An int64 array, or an array of Python integers.
-    """
+    """Pack integers into an array of 64 bits if sums and multiples by ``width`` fit."""
     import numpy as np
 
     smallest, greatest = min(integers, default=0), max(integers, default=0)

@@ -89,15 +89,7 @@ class Sums(Struct, frozen=True):
 
 
 def estimate_means(sums: Sums, alpha: Fraction) -> Estimates:
-    """Estimate the mean of each cell.
-
-    Args:
-        sums: The noisy sums.
-        alpha: The chance that an interval misses its mean.
-
-    Returns:
-        Means and intervals on [0, 1].
-    """
+    """Estimate the mean of each cell on [0, 1]; an interval misses it with chance ``alpha``."""
     import numpy as np
 
     positive, total = sums.is_positive, sums.total
@@ -112,15 +104,7 @@ def estimate_means(sums: Sums, alpha: Fraction) -> Estimates:
 
 
 def estimate_variances(sums: Sums, alpha: Fraction) -> Estimates:
-    """Estimate the population variance of each cell.
-
-    Args:
-        sums: The noisy sums.
-        alpha: The chance that an interval misses its variance.
-
-    Returns:
-        Variances and intervals on [0, 1/4].
-    """
+    """Estimate the population variance of each cell on [0, 1/4]; ``alpha`` as for means."""
     import numpy as np
 
     positive, total = sums.is_positive, sums.total
@@ -152,14 +136,7 @@ def estimate_variances(sums: Sums, alpha: Fraction) -> Estimates:
 
 
 def compute_deviations(variance: Estimates) -> Estimates:
-    """Compute standard deviations.
-
-    Args:
-        variance: Variances with their intervals.
-
-    Returns:
-        The roots of variances and of the ends of their intervals.
-    """
+    """Compute standard deviations: the roots of variances and of the ends of their intervals."""
     import numpy as np
 
     return Estimates(np.sqrt(variance.value), np.sqrt(variance.low), np.sqrt(variance.high))

@@ -123,15 +123,9 @@ def _fill_lattice(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
 
 
 def bound_mix_quantile(noise: Noise, alpha: Fraction, larger: float) -> float:
-    """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y) for two draws.
+    """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y) for two draws, in steps of the noise.
 
-    Args:
-        noise: The law of X and Y.
-        alpha: Between 0 and 1.
-        larger: The weight w, in [1/2, 1].
-
-    Returns:
-        The bound, in steps of the noise.
+    ``larger`` is the weight w, in [1/2, 1].
     """
     smaller = 1.0 - larger
     if noise.family is NoiseFamily.NONE:
@@ -174,17 +168,8 @@ def bound_normal_halfwidth(
 ) -> Fraction:
     """Bound the half-width of a weighted sum of Gaussian draws by coupled normal ones.
 
-    Args:
-        noise: Gaussian noise.
-        squares: The sum of the squared weights.
-        whole: The sum of the absolute weights.
-        interval: The level of the interval.
-
-    Returns:
-        The half-width, in steps of the noise.
-
-    Raises:
-        ValueError: The noise has another law.
+    ``squares`` is the sum of the squared weights, ``whole`` that of the absolute ones. The bound is
+    in steps of the noise. Raises ValueError for another law.
     """
     if noise.family is not NoiseFamily.GAUSSIAN:
         raise ValueError("only Gaussian noise has the half-width of a normal law")
@@ -198,16 +183,7 @@ def bound_normal_halfwidth(
 def bound_mixed_halfwidth(
     noise: Noise, factors: Sequence[Fraction], interval: Fraction
 ) -> Fraction:
-    """Bound the half-width of a weighted sum of two or three draws, by the continuous laws.
-
-    Args:
-        noise: The law of the draws.
-        factors: Two or three positive weights.
-        interval: The level of the interval.
-
-    Returns:
-        The half-width, rounded up, in steps of the noise.
-    """
+    """Bound the half-width of two or three draws of positive weights, in steps of the noise."""
     import numpy as np
 
     whole = sum(factors, Fraction(0))

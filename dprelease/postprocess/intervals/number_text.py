@@ -15,15 +15,10 @@ MOST_PLACES = 12
 
 
 def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
-    """Write a number for people, with thousands separated.
+    """Write a number for people, with thousands separated; an exponent if very small or large.
 
-    Args:
-        value: The number.
-        digits: Significant digits; integers below a million are written in full.
-        up: Round toward the larger number: losses and errors must never look smaller than they are.
-
-    Returns:
-        The text, with an exponent if the number is very small or large.
+    Integers below a million are written in full, others with ``digits`` significant digits. ``up``:
+    round toward the larger number, as losses and errors must never look smaller than they are.
     """
     if value.denominator == 1 and abs(value) < 1_000_000:
         return NumberText(f"{value.numerator:,}")
@@ -44,11 +39,7 @@ _EXACT = 12
 def list_numbers(values: Sequence[Fraction]) -> Text:
     """List numbers, of many only the first ones and the last.
 
-    Args:
-        values: At least one number.
-
-    Returns:
-        The numbers with semicolons between: in some languages a comma is a decimal point.
+    Semicolons stand between them: in some languages a comma is a decimal point.
     """
     texts: list[Text] = [number(value, _EXACT) for value in values]
     if len(texts) > MOST_NUMBERS:
@@ -60,14 +51,9 @@ def list_numbers(values: Sequence[Fraction]) -> Text:
 
 
 def write_budget(value: Fraction) -> str:
-    """Write a budget as a spec takes it, rounded up.
+    """Write a budget as a spec takes it: rounded up to six digits, without an exponent.
 
-    Args:
-        value: The budget.
-
-    Returns:
-        The text, with six significant digits, without an exponent and with at most 12 decimal
-        places.
+    It has at most 12 decimal places.
     """
     places = 0
     while places < MOST_PLACES and abs(value) * 10**places < 10**5:
@@ -78,26 +64,15 @@ def write_budget(value: Fraction) -> str:
 
 
 def write_halfwidth(half: Fraction) -> NumberText:
-    """Write a half-width.
-
-    Args:
-        half: The half-width.
-
-    Returns:
-        The text "± ..." with the number rounded up.
-    """
+    """Write a half-width, rounded up, as "± ..."."""
     return NumberText(f"± {number(half, up=True)}")
 
 
 def choose_decimals(halves: Iterable[object], decimals: int) -> int:
     """Choose the decimals worth showing: two digits of the smallest half-width that is not 0.
 
-    Args:
-        halves: Fixed-point integers; others are skipped.
-        decimals: Their decimal places.
-
-    Returns:
-        At most ``decimals``; below 0 for tens, hundreds and so on.
+    ``halves`` are in 10^-decimals; what is no integer is skipped. The result is below 0 for tens,
+    hundreds and so on.
     """
     smallest = min((half for half in halves if isinstance(half, int) and half > 0), default=0)
     return decimals if not smallest else min(decimals, decimals + 2 - len(str(smallest)))
@@ -117,17 +92,7 @@ class Rounding(Enum):
 def write_rounded(
     value: int, decimals: int, places: int, rounding: Rounding = Rounding.NEAREST
 ) -> str:
-    """Write a fixed-point integer in fewer decimal places.
-
-    Args:
-        value: An integer in units of 10^-decimals.
-        decimals: Its decimal places.
-        places: Decimal places to show; below 0 for tens, hundreds and so on.
-        rounding: The direction.
-
-    Returns:
-        The text.
-    """
+    """Write a value in 10^-decimals in fewer places, below 0 for tens, hundreds and so on."""
     unit: int = 10 ** max(decimals - places, 0)
     shift = {Rounding.NEAREST: unit // 2, Rounding.DOWN: 0, Rounding.UP: unit - 1}[rounding]
     rounded = (value + shift) // unit * unit
@@ -136,26 +101,12 @@ def write_rounded(
 
 
 def write_percent(share: Fraction) -> Sentence:
-    """Write a share as a percentage.
-
-    Args:
-        share: A share such as 95/100.
-
-    Returns:
-        The text.
-    """
+    """Write a share such as 95/100 as a percentage."""
     return sentence("words.percent", share=number(share * 100, 6))
 
 
 def join_names(names: Sequence[str]) -> Text:
-    """Join names by commas, with "and" before the last.
-
-    Args:
-        names: At least one name.
-
-    Returns:
-        The text.
-    """
+    """Join names, at least one, by commas, with "and" before the last."""
     *initial, last = names
     return sentence("words.list.last", first=", ".join(initial), last=last) if initial else last
 
@@ -165,14 +116,7 @@ MOST_NAMES = 8
 
 
 def join_few_names(names: Sequence[str]) -> Text:
-    """Join names; of many only the first ones, with the number of the others.
-
-    Args:
-        names: At least one name.
-
-    Returns:
-        The text.
-    """
+    """Join names; of many only the first ones, with the number of the others."""
     if len(names) <= MOST_NAMES:
         return join_names(names)
     first, rest = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2

@@ -49,17 +49,10 @@ def estimate_shares(
     noise: Noise,
     interval: Fraction,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate A / (A + B) for each cell by Fieller's argument, in floats.
+    """Estimate A / (A + B) for each cell by Fieller's argument, in floats; both have this noise.
 
-    Args:
-        first: Noisy A by cell.
-        second: Noisy B by cell.
-        noise: The law of the noise of both.
-        interval: The level of the interval.
-
-    Returns:
-        Shares in [0, 1] and their half-widths. Coverage is at least ``interval`` for every cell
-        with a record.
+    Returns shares in [0, 1] and half-widths, whose coverage is at least ``interval`` for every cell
+    with a record.
     """
     import numpy as np
 
@@ -114,18 +107,10 @@ def _estimate_shares(
 def estimate_ratios(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction, scale: Fraction
 ) -> tuple[list[int | None], list[int | None]]:
-    """Estimate ratios for each cell.
+    """Estimate ratios of integers that have this noise, for each cell, times ``scale``.
 
-    Args:
-        above: Noisy numerators by cell.
-        below: Noisy denominators by cell.
-        noise: The law of the noise of both.
-        interval: The level of the interval.
-        scale: The factor from a quotient of these integers to published units.
-
-    Returns:
-        Ratios times ``scale``, rounded, and half-widths widened by the rounding; None where the
-        denominator can't be told from 0.
+    They are rounded, and half-widths widened by that; None where the denominator can't be told from
+    0.
     """
     factor = float(scale)
     halves = [
@@ -143,17 +128,7 @@ def estimate_ratios(
 def compute_ratio_halfwidths(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction
 ) -> NDArray[np.float64]:
-    """Compute the half-widths of the noise intervals of above/below.
-
-    Args:
-        above: Noisy numerators by cell.
-        below: Noisy denominators by cell.
-        noise: The law of the noise of both.
-        interval: The level of the interval.
-
-    Returns:
-        Half-widths, infinite where there is no interval.
-    """
+    """Compute the half-widths of above/below by cell, infinite where there is no interval."""
     import numpy as np
 
     size = abs(np.asarray(below, dtype=np.float64))

@@ -39,15 +39,9 @@ class RowLength(NamedTuple):
 def measure_rows(
     coefficients: Sequence[Fraction], factors: Sequence[int], q: Fraction
 ) -> tuple[RowLength, ...]:
-    """Measure the weights of each running sum less q times that of all.
+    """Measure the weights of each running sum less q >= 0 times that of all, one for each label.
 
-    Args:
-        coefficients: g_0, g_1, ..., one for each label.
-        factors: The factor of each label.
-        q: At least 0.
-
-    Returns:
-        A length for each label.
+    ``coefficients`` are g_0, g_1, ...; ``factors`` those of the labels.
     """
     import numpy as np
 

@@ -40,16 +40,9 @@ _SLACK = 2.0  # steps: discrete draws are within 1 of continuous ones, each
 def compute_screened_halfwidth(
     noise: Noise, draws: int, threshold: int, interval: Fraction
 ) -> Fraction:
-    """Compute the half-width of a screened count.
+    """Compute the half-width of a screened count, for every number of records without a value.
 
-    Args:
-        noise: The law of every draw.
-        draws: How many draws S has, two or three.
-        threshold: The t from which on M is counted.
-        interval: The level of the interval.
-
-    Returns:
-        The half-width in steps of the noise, for every number of records without a value.
+    S has two or three ``draws``, and M is counted from ``threshold`` on. In steps of the noise.
     """
     if noise.family is NoiseFamily.NONE:
         return Fraction(0)

@@ -82,13 +82,7 @@ def compute_shown_halfwidth(  # noqa: PLR0913, PLR0917 - what a key's count is k
 def find_settled_total(scale: Fraction, threshold: int, alpha: Fraction) -> int:
     """Find the sum T + u from which on the interval of a mean is that of its own level.
 
-    Args:
-        scale: The scale of the Laplace noise on each of the two sums.
-        threshold: The sum of both from which a key is shown.
-        alpha: One less the level of the interval.
-
-    Returns:
-        The sum of both, with noise.
+    The arguments are those of ``compute_shown_halfwidth``.
     """
     reach = 64 * (int(scale) + 1)
     part = float(PART) * (1 + _ROOM)
