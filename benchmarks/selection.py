@@ -3,7 +3,7 @@
 Targets: a selection among a million candidates takes less than 2 seconds, whatever the scores; the
 top ten of counts with a gap of 200 have at most half the regret of ten exponential mechanisms at
 a tenth of epsilon each, with the factor 2 that counts don't need. Then the regret of the three
-ways that ``dprelease.mechanisms.largest_counts`` chooses from, at noise of equal width.
+ways that ``dprelease.mechanisms.permute_and_flip`` chooses from, at noise of equal width.
 
 Run: python benchmarks/selection.py [REPEATS]
 """
@@ -28,7 +28,7 @@ from dprelease.kernel.chapters.choices.weights import WeightBuckets
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.mechanisms import exponential
-from dprelease.mechanisms import largest_counts as top
+from dprelease.mechanisms import permute_and_flip as top
 from dprelease.model import Noise, NoiseFamily
 
 Counts = npt.NDArray[np.int64]

@@ -72,9 +72,12 @@ from dprelease.postprocess.intervals.combined_noise import (
 )
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import count_decimals, write_decimal
-from dprelease.postprocess.intervals.noise_mixture import bound_normal_halfwidth
+from dprelease.postprocess.intervals.noise_mixture import (
+    RowLength,
+    bound_normal_halfwidth,
+    measure_rows,
+)
 from dprelease.postprocess.intervals.number_text import list_numbers, number, write_percent
-from dprelease.postprocess.intervals.row_lengths import RowLength, measure_rows
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (

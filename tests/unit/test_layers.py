@@ -193,7 +193,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess.intervals",
-        "dprelease.privacy.clipped_change",
         "dprelease.privacy.curve_matrices",
         "dprelease.privacy.sensitivity",
         "dprelease.privacy.strategy_sensitivity",

@@ -16,6 +16,11 @@ V of a small deviation is added: P(abs(S) > t) <= P(abs(S + V) > t - v) + P(abs(
 S + V is inverted by the midpoint rule in steps of 2 pi/T, which errs by no more than
 P(abs(S + V) > T - t) (Davies, "Numerical inversion of a characteristic function", Biometrika 60,
 1973). Where alpha is so small that digits would be lost, Chernoff's bound takes its place.
+
+*Running sums* that are read from overlapping sums with factors. The sum of the first j
+labels has the weights of the one before, and at each place k up to j the coefficient g_(j-k) over
+the factor of j besides. Lengths are added up in floats, of positive terms each, and raised by a
+part in 10^9, which covers their rounding.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.model import Noise, NoiseFamily
 
@@ -269,3 +274,48 @@ def _bound_chernoff(scale: float, rows: Floats, alpha: float) -> float:
         logs = 2 * math.log1p(-fall) - np.log1p(-fall * up) - np.log1p(-fall / up)
         bounds.append((logs.sum(axis=1) - math.log(alpha / 2)) / rates[:, 0])
     return float(np.min(bounds, axis=0).max())
+
+
+# --- running sums --------------------------------------------------------------------------------
+
+_RAISED = Fraction(10**9 + 1, 10**9)
+
+
+class RowLength(NamedTuple):
+    """Bounds of a weighted sum of draws: of its squared weights, and of its absolute weights."""
+
+    squares: Fraction
+    whole: Fraction
+
+    def bound_halfwidth(self, noise: Noise, alpha: Fraction) -> Fraction:
+        """Bound the half-width of the sum, of Gaussian draws, but for a chance of alpha."""
+        if noise.family is NoiseFamily.NONE:
+            return Fraction(0)
+        return bound_normal_halfwidth(noise, self.squares, self.whole, 1 - alpha)
+
+
+def measure_rows(
+    coefficients: Sequence[Fraction], factors: Sequence[int], q: Fraction
+) -> tuple[RowLength, ...]:
+    """Measure the weights of each running sum less q >= 0 times that of all, one for each label.
+
+    ``coefficients`` are g_0, g_1, ...; ``factors`` those of the labels.
+    """
+    import numpy as np
+
+    labels = len(factors)
+    backwards = np.array([float(coefficient) for coefficient in coefficients[::-1]])
+
+    def add_label(row: Floats, label: int) -> None:
+        row[: label + 1] += backwards[labels - 1 - label :] / factors[label]
+
+    last = np.zeros(labels)
+    for label in range(labels if q else 0):
+        add_label(last, label)
+    row = -float(q) * last
+    measured = []
+    for label in range(labels):
+        add_label(row, label)
+        lengths = (float(row @ row), float(np.abs(row).sum()))
+        measured.append(RowLength(*(Fraction(length) * _RAISED for length in lengths)))
+    return tuple(measured)

@@ -180,7 +180,7 @@ def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
             [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
         ]
         return positions_by_rank + missing
-    from dprelease.mechanisms.largest_counts import find_noisy_top  # for start-up, as above
+    from dprelease.mechanisms.permute_and_flip import find_noisy_top  # for start-up, as above
 
     tops: Positions = []
     for start in range(0, len(noisy[0]), candidates):

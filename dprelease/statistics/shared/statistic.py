@@ -30,12 +30,12 @@ from dprelease.model import (
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import write_decimal
 from dprelease.postprocess.intervals.number_text import write_halfwidth
-from dprelease.privacy.clipped_change import bound_clipped_change
 from dprelease.privacy.sensitivity import (
     Contribution,
     Row,
     Scalar,
     bound_addition,
+    bound_clipped_change,
     bound_replacement,
 )
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader

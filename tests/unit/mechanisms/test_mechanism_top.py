@@ -14,7 +14,7 @@ from dprelease.kernel.chapters.choices.choice_sampler import (
 )
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.mechanisms import exponential, laplace
-from dprelease.mechanisms import largest_counts as top
+from dprelease.mechanisms import permute_and_flip as top
 
 
 @pytest.mark.parametrize(
