@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -13,14 +14,10 @@ from dprelease.language import word
 from dprelease.model import NoiseFamily
 from dprelease.release.plan import ReleasePlan, build_release_plan, plan_and_certify
 
-BASE: dict[str, Any] = {
-    "release": {"name": "r"},
-    "data": {"path": "t.csv"},
-    "output": {"path": "out/r"},
-    "columns": {
-        "g": {"type": "string", "keys": ["a", "b"], "source": "public"},
-        "x": {"type": "integer", "lower": 0, "upper": 10, "source": "public"},
-    },
+COLUMNS: dict[str, Any] = {
+    "g": {"type": "string", "keys": ["a", "b"]},
+    "s": {"type": "string"},
+    "x": {"type": "integer", "lower": 0, "upper": 10},
 }
 
 
@@ -29,11 +26,7 @@ def plan_queries(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePl
         {"name": f"q{i}", "statistic": "count", "by": ["g"], **_other_rows(i)} | query
         for i, query in enumerate(queries)
     ]
-    spec = {
-        **BASE,
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
-        "query": named,
-    }
+    spec = builders.spec(privacy=privacy, columns=COLUMNS, query=named)
     # Planned together, counts of the same groups would have one budget.
     return build_release_plan(plan_and_certify(load(spec), jointly=False).plan)
 
@@ -165,11 +158,10 @@ def test_a_rest_of_rounding_is_not_told_as_left_over() -> None:
 
 def test_declared_deltas_are_not_taken_for_ours() -> None:
     """Where they happen to add up to one in a million, nothing is said of rho."""
-    spec = {
-        **BASE,
-        "privacy": {"unit": "row", "adjacency": "replace-one"},
-        "perturb": [{"name": "p", "columns": ["g"], "epsilon": 1, "delta": 1e-6}],
-    }
+    table = {"name": "p", "columns": ["g"], "epsilon": 1, "delta": 1e-6}
+    spec = builders.spec(
+        privacy={"adjacency": "replace-one"}, columns={"g": COLUMNS["g"]}, perturb=[table]
+    )
     made = plan(load(spec))
     assert made.delta == Fraction(1, 10**6)
     assert not made.notes
@@ -299,3 +291,25 @@ def test_selections_alone_leave_room_for_a_numerical_claim(delta: Fraction) -> N
         plan = plan_and_certify(load(given)).plan
         assert plan.method == "pld"
         assert Fraction(999, 1000) < plan.loss.epsilon <= 1
+
+
+# --- deltas far below 1e-12: read, planned and certified exactly ----------------------------------
+
+
+def test_private_keys_have_their_threshold_at_a_tiny_delta() -> None:
+    tiny = Decimal("2.1e-29")
+    selecting = {"by": ["s"], "partition_selection": {"delta": tiny}}
+    made = plan_queries({"epsilon": Decimal("0.66"), "delta": tiny}, selecting)
+    assert [step.threshold for step in made.steps] == [101]
+    assert made.loss.delta == Fraction(21, 10**30)
+
+
+@pytest.mark.parametrize("delta", ["1e-12", "1e-20", "1e-30", "1e-40"])
+def test_gaussian_noise_grows_with_the_root_of_the_logarithm(delta: str) -> None:
+    made = plan_queries({"epsilon": 1, "delta": Decimal(delta)}, {"mechanism": "gaussian"})
+    noise = made.steps[0].noise
+    assert noise.family is NoiseFamily.GAUSSIAN
+    assert made.loss.delta <= Fraction(delta)
+    # mu of a Gaussian at (1, delta) is near 1 / sqrt(2 ln(1/delta))
+    digits = int(delta.removeprefix("1e-"))
+    assert noise.parameter == pytest.approx(2 * 2.302585 * digits, rel=0.25)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from thorough import for_each
+from thorough import examples, for_each
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.combined_noise import (
@@ -282,18 +282,11 @@ def draw_parts(draw: st.DrawFn) -> tuple[Part, ...]:
     return tuple(made)
 
 
-@settings(max_examples=25, deadline=None)
-@given(draw_parts(), st.sampled_from(ALPHAS))
+@settings(max_examples=examples(600, 24), deadline=None)
+@given(draw_parts(), st.sampled_from(ALPHAS) | st.fractions(F(1, 10**7), F(9, 10)))
 def test_no_half_width_of_any_sum_is_less_than_needed(
     parts: tuple[Part, ...], alpha: Fraction
 ) -> None:
-    check_held(parts, (alpha,), 0.002)
-
-
-@pytest.mark.thorough
-@settings(max_examples=600, deadline=None)
-@given(draw_parts(), st.fractions(F(1, 10**7), F(9, 10)))
-def test_none_of_many_sums_is_less_than_needed(parts: tuple[Part, ...], alpha: Fraction) -> None:
     check_held(parts, (alpha,), 0.002)
 
 

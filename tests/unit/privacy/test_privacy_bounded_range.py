@@ -6,7 +6,6 @@ from fractions import Fraction as F
 import pytest
 from mpmath import mp, mpf
 
-from dprelease.privacy import zcdp
 from dprelease.privacy.bounded_range import bound_range_rho, find_range_for_rho
 
 mp.dps = 40
@@ -26,12 +25,6 @@ def compute_divergence(alpha: mpf, low: mpf, epsilon: mpf) -> mpf:
     return mp.log(moment) / (alpha - 1)
 
 
-def test_golden() -> None:
-    assert float(bound_range_rho(F(1))) == pytest.approx(0.1233015615, abs=5e-11)
-    assert float(zcdp.bound_pure_rho(F(1))) == pytest.approx(0.4621171573, abs=5e-11)
-    assert bound_range_rho(F(0)) == 0
-
-
 @pytest.mark.parametrize("epsilon", [*RANGES, F(1, 10**6), F(5000), F(10**5)])
 def test_it_is_the_formula_rounded_up(epsilon: F) -> None:
     exact, found = evaluate_formula(epsilon), bound_range_rho(epsilon)
@@ -42,6 +35,7 @@ def test_it_is_the_formula_rounded_up(epsilon: F) -> None:
 
 def test_a_range_so_small_that_digits_run_out() -> None:
     assert bound_range_rho(F(1, 10**60)) == F(1, 8 * 10**120)
+    assert bound_range_rho(F(0)) == 0
 
 
 @pytest.mark.one_in(3)

@@ -56,47 +56,6 @@ def test_the_two_oracles_agree() -> None:
         )
 
 
-def test_golden_deltas() -> None:
-    assert float(discrete_gaussian.bound_delta(F(1), ONE, F(1))) == pytest.approx(
-        0.14135133941, abs=1e-11
-    )
-    assert float(discrete_gaussian.bound_delta(F(25), ONE, F(1, 2))) == pytest.approx(
-        4.9776303e-4, abs=1e-11
-    )
-    found = discrete_gaussian.bound_epsilon(F(1), ONE, F("1e-6"))
-    assert float(found) == pytest.approx(4.4995909822, abs=1e-9)
-
-
-def test_golden_calibration() -> None:
-    assert discrete_gaussian.find_least_sigma2(ONE, F(1), F("1e-5")) == 14
-    assert discrete_gaussian.bound_delta(14 - F(1, 64), ONE, F(1)) > F("1e-5")
-
-
-def test_continuous_sigma_is_refused_for_integers() -> None:
-    wrong = discrete_gaussian.bound_delta(F("4.2247") ** 2, ONE, F(1))
-    assert float(wrong) == pytest.approx(1.0197e-6, rel=2e-3)
-    assert wrong > F("1e-6")
-    assert discrete_gaussian.bound_delta(F("4.231") ** 2, ONE, F(1)) <= F("1e-6")
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "sigma"),
-    [(1.0, 1e-5, 3.73063163), (0.5, 1e-6, 8.05761848), (10.0, 1e-6, 0.541086832)],
-)
-def test_golden_continuous_sigma(epsilon: float, delta: float, sigma: float) -> None:
-    assert 1 / discrete_gaussian.guess_mu(epsilon, delta) == pytest.approx(sigma, rel=1e-8)
-
-
-def test_golden_continuous_curve() -> None:
-    assert discrete_gaussian.guess_mu(1, 1e-6) == pytest.approx(0.2367043807, rel=1e-9)
-    assert float(discrete_gaussian.bound_continuous_delta(F(1), F(1))) == pytest.approx(
-        0.1269367375, abs=1e-10
-    )
-    at = discrete_gaussian.bound_continuous_delta(F(1), F("4.8865541175"))
-    assert float(at) == pytest.approx(1e-6, rel=1e-9)
-    assert discrete_gaussian.guess_delta(1.0, 1.0) == pytest.approx(0.1269367375, abs=1e-10)
-
-
 @settings(max_examples=examples(80), deadline=None)
 @given(SIGMAS, st.integers(1, 12), EPSILONS)
 def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
