@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
+from msgspec.structs import replace
+
 from dprelease.expressions import Node, parse_tree
 from dprelease.expressions.nodes import TIMES
 from dprelease.language import number_text, say
@@ -30,6 +32,17 @@ COMPARISONS_OF_TIMES = {
     ">": "expressions.after",
     ">=": "expressions.not_before",
 }
+OPPOSITES = {
+    "=": "<>",
+    "<>": "=",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "and": "or",
+    "or": "and",
+}
+"""What NOT makes of an operation; of AND and OR with NOT before their operands."""
 NEGATIONS = {
     "is_null": "expressions.present",
     "in": "expressions.none_of",
@@ -84,6 +97,7 @@ _SILENT = {"to_float", "to_timestamp"}
 """Operations that change no value that a reader would see."""
 _ATOMS = {"column", "literal"}
 _CONNECTED = {"and": "expressions.and", "or": "expressions.or"}
+_PREDICATES = {*COMPARISONS, "is_null", "in", "between", "like"}
 _END = 2**31 - 1
 
 
@@ -97,23 +111,49 @@ def spell_expression(expression: Expression, types: Mapping[str, ColumnType]) ->
 
 
 def _spell_condition(node: Node) -> str:
-    """Spell what is true or false; a column alone needs a verb."""
+    """Spell what is true or false; a value alone needs a verb."""
+    node = _negate_inside(node)
     if node.op in _CONNECTED:
         parts = [
             _enclose(_spell_condition(arg), arg.op in _CONNECTED and arg.op != node.op)
-            for arg in node.args
+            for arg in map(_negate_inside, node.args)
         ]
         return say(_CONNECTED[node.op], a=parts[0], b=parts[1])
-    if node.op == "not":
-        (operand,) = node.args
-        if operand.op in NEGATIONS:
-            return _spell_with(NEGATIONS[operand.op], operand)
-        if operand.op == "column":
-            return say("expressions.false", a=operand.value)
-        return say("expressions.not", a=_enclose(_spell_condition(operand), operand.op != "="))
-    if node.op == "column":
-        return say("expressions.true", a=node.value)
-    return _spell(node)
+    if _has_default(node):
+        operand = _negate_inside(node.args[0])
+        told = _enclose(_spell_condition(operand), operand.op in _CONNECTED)
+        return say("expressions.unknown_counts", a=told, b=_spell(node.args[1]))
+    if node.op in _PREDICATES:
+        return _spell(node)
+    if node.op != "not":
+        return say("expressions.true", a=_spell_operand(node))
+    (operand,) = node.args
+    if operand.op in _PREDICATES:
+        return _spell_with(NEGATIONS[operand.op], operand)
+    return say("expressions.false", a=_spell_operand(operand))
+
+
+def _negate_inside(node: Node) -> Node:
+    """Move a NOT to the operands, as far as it goes: "not true" would take in what is unknown."""
+    if node.op != "not":
+        return node
+    (operand,) = node.args
+    if operand.op == "not":
+        return _negate_inside(operand.args[0])
+    if operand.op in _CONNECTED or _has_default(operand):
+        args = tuple(_negate_inside(replace(node, args=(arg,))) for arg in operand.args)
+        return replace(operand, op=OPPOSITES.get(operand.op, operand.op), args=args)
+    if operand.op in OPPOSITES:
+        return replace(operand, op=OPPOSITES[operand.op])
+    if isinstance(operand.value, bool):
+        return replace(operand, value=not operand.value)
+    return node
+
+
+def _has_default(node: Node) -> bool:
+    """Whether this is COALESCE of a condition, and yes or no where it is unknown."""
+    constants = [isinstance(arg.value, bool) for arg in node.args]
+    return node.op == "coalesce" and constants == [False, True]
 
 
 def _spell(node: Node) -> str:
@@ -145,10 +185,16 @@ def _spell_operand(node: Node, within: Node | None = None) -> str:
     """Spell an operand, in parentheses where it could be read in two ways."""
     while node.op in _SILENT:
         (node,) = node.args
+    if within is not None and within.op in COMPARISONS and _is_null(node):
+        return say("expressions.none_compared")
     is_plain = node.op in _ATOMS
     if within is not None and within.op in COMPARISONS and node.op in ARITHMETIC:
         is_plain = True
     return _enclose(_spell(node), not is_plain)
+
+
+def _is_null(node: Node) -> bool:
+    return node.op == "literal" and node.value is None
 
 
 def _enclose(text: str, needed: bool) -> str:

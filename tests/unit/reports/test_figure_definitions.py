@@ -300,16 +300,30 @@ CONDITIONS = {
     "days IS NULL": "days is missing",
     "days IS NOT NULL": "days is present",
     "days BETWEEN 3 AND 9": "days is from 3 to 9",
-    "NOT days BETWEEN 3 AND 9": "days is not from 3 to 9",
+    "NOT days BETWEEN 3 AND 9": "days has a value that is not from 3 to 9",
     "region IN ('a', 'b', 'c')": "region is “a”, “b” or “c”",
-    "region NOT IN ('a', 'b')": "region is not “a” or “b”",
+    "region NOT IN ('a', 'b')": "region has another value than “a” or “b”",
     "region LIKE 'a%'": "region has the pattern “a%” (% is any text, _ any character)",
     "days = 2 AND (age < 3 OR urgent)": "days is 2 and (age is less than 3 or urgent is true)",
     "days = 2 AND age < 3 AND urgent": "days is 2 and age is less than 3 and urgent is true",
-    "NOT (days = 2 OR urgent)": "it is not true that (days is 2 or urgent is true)",
+    "NOT (days = 2 OR urgent)": "days has another value than 2 and urgent is false",
+    "NOT (days = 2) AND age < 3": "days has another value than 2 and age is less than 3",
+    "NOT (days > 2 AND NOT urgent)": "days is at most 2 or urgent is true",
+    "NOT (NOT urgent)": "urgent is true",
+    "region NOT LIKE 'a%'": "region has a value without the pattern “a%” "
+    "(% is any text, _ any character)",
+    "COALESCE(days > 2, FALSE) AND urgent": "days is more than 2 (unknown counts as no) "
+    "and urgent is true",
+    "NOT COALESCE(days > 2 OR urgent, FALSE)": "(days is at most 2 and urgent is false) "
+    "(unknown counts as yes)",
+    "urgent AND CASE WHEN days > 2 THEN TRUE ELSE urgent END": "urgent is true and "
+    "(yes if days is more than 2; otherwise urgent) is true",
+    "NOT NULLIF(urgent, FALSE)": "(urgent, or no value if it is no) is false",
+    "TRUE": "yes is true",
+    "days <> NULL": "days has another value than no value, which is never so",
     "(days + 2) * age >= 4": "(days + 2) \u00d7 age is at least 4",
     "days - (age - 1) <= 4": "days \u2212 (age \u2212 1) is at most 4",
-    "ROUND(score / 3, 1) <> 2": "((score / 3) rounded to 1 decimals) is not 2",
+    "ROUND(score / 3, 1) <> 2": "((score / 3) rounded to 1 decimals) has another value than 2",
     "DATE '2026-01-31' < day": "31 January 2026 is before day",
     "YEAR(day) = 2026": "(the year of day) is 2026",
     "COALESCE(days, 0) > 1": "(the first that is present of days; 0) is more than 1",
@@ -317,7 +331,7 @@ CONDITIONS = {
     "SUBSTRING(region, 3) = 'ab'": "(the characters of region from number 3 on) is “ab”",
     "NULLIF(days, 9) > 1": "(days, or no value if it is 9) is more than 1",
     "-days < 0": "\u2212days is less than 0",
-    "days = NULL": "days is no value",
+    "days = NULL": "days is no value, which is never so",
 }
 
 
