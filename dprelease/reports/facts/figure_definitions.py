@@ -19,6 +19,7 @@ from dprelease.model import (
 from dprelease.model.queries import ClipNorm
 from dprelease.postprocess.intervals.number_text import number
 from dprelease.reports.facts.spelled_expressions import spell_expression
+from dprelease.reports.facts.unit_facts import say_without_unit
 from dprelease.reports.text.shown_names import get_key_name, join_by_semicolons
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -133,7 +134,7 @@ def _define_null(column: Column) -> str:
 
 
 def _define_unit(release: Release, query: Query) -> Iterator[str]:
-    """Say how much one person can add; nothing where each row is a unit of its own."""
+    """Say which rows count of one person, and of none; nothing where each row is a unit."""
     limits, column = release.privacy.bounding, release.privacy.unit_column
     if column is None:
         return
@@ -149,6 +150,7 @@ def _define_unit(release: Release, query: Query) -> Iterator[str]:
             groups=say_count(limits.groups, "units.groups_counted"),
             per_group=limits.per_group,
         )
+    yield say_without_unit(release)
 
 
 def _list_labels(release: Release, group: Group, listing: str) -> str:

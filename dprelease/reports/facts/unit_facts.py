@@ -135,21 +135,24 @@ def word_bounding(plan: Plan) -> list[str]:
     Empty if a unit is a row.
     """
     release = plan.release
-    privacy, limits = release.privacy, release.privacy.bounding
+    limits = release.privacy.bounding
     if limits is None:
         return []
-    column = release.columns.get(privacy.unit_column or "")
-    is_skipped = column is None or column.null_value is None
     clipped = [read for read in plan.reads if read.query.clip is not None]
     return [
         *(_word_limits(plan, limits) if len(clipped) < len(plan.reads) else ()),
         *(_word_clipping(read.query, plan.step(read)) for read in clipped),
         *([say("units.clipped.bias")] if clipped else ()),
-        say(
-            "units.without_unit.left_out" if is_skipped else "units.without_unit.one_person",
-            unit_column=privacy.unit_column,
-        ),
+        say_without_unit(release),
     ]
+
+
+def say_without_unit(release: Release) -> str:
+    """Say what becomes of rows without a value in the column that tells people apart."""
+    name = release.privacy.unit_column or ""
+    is_skipped = name not in release.columns or release.columns[name].null_value is None
+    key = "units.without_unit.left_out" if is_skipped else "units.without_unit.one_person"
+    return say(key, unit_column=name)
 
 
 def _word_clipping(query: Query, step: Step) -> str:

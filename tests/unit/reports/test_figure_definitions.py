@@ -276,6 +276,18 @@ def test_limits_on_the_rows_of_a_person_are_said() -> None:
     assert "Of the rows with the same person at most 4 rows count, in at most 2 groups" in said
 
 
+@pytest.mark.parametrize("bounding", [None, {"clip": "l1", "bound": 500}])
+def test_rows_without_a_person_are_told_apart(bounding: Mapping[str, Any] | None) -> None:
+    query = {"statistic": "count"} | ({"bounding": bounding} if bounding else {})
+    columns = {**COLUMNS, "person": {"type": "string"}}
+    left_out = 'Rows without a value in "person" are left out.'
+    assert left_out in define(query, columns=columns, **PEOPLE)
+    assert left_out not in define({"statistic": "count"}, columns=columns)
+    columns["person"]["nulls"] = "nobody"
+    of_one = 'Rows without a value in "person" are taken for those of one person.'
+    assert of_one in define(query, columns=columns, **PEOPLE)
+
+
 def test_a_record_without_a_value_may_still_count_in_the_other_part_of_a_ratio() -> None:
     said = define({"statistic": "ratio", **QUERIES["ratio"]})
     assert "A record without a value of days adds nothing to its sum." in said
