@@ -242,7 +242,7 @@ MUTANTS = [
     Mutant("rows = entering**2 + leaving**2 if power == 2 else entering + leaving", "rows = entering + leaving", "certify: several rows of filters apart, in squares", "contracts/test_strategy_sensitivity.py"),
     Mutant("_bound_apart(effects, 2, 1 if is_count else 2)", "_bound_apart(effects, 2, 1)", "certify: filters apart with opposite effects", "contracts/test_strategy_sensitivity.py"),
     Mutant("return are_exclusive(list_own_filters(step), types)", "return True", "certify: filters that are said to exclude each other", "unit/kernel/chapters/strategies/test_certify_strategies.py"),
-    Mutant("lambda case: _is_counting_alone(case[0]),", "lambda case: True,", "certify: what can be apart", "unit/kernel/chapters/strategies/test_certify_strategies.py"),
+    Mutant("lambda case: _is_counting_alone(case[0]),", "lambda case: True,", "certify: what can be apart", "unit/kernel/chapters/strategies/test_certify_strategies.py unit/kernel/core/test_rules.py"),
     Mutant("places = [None, *range(2 * len(constants) + 1)]", "places = [*range(2 * len(constants) + 1)]", "certify: nulls meet filters too", "unit/kernel/chapters/strategies/test_exclusive_filters.py"),
     Mutant("places = [None, *range(2 * len(constants) + 1)]", "places = [None, *range(1, 2 * len(constants), 2)]", "certify: values between constants", "unit/kernel/chapters/strategies/test_exclusive_filters.py"),
     Mutant("constants, places = [False, True], [None, 1, 3]", "constants, places = [False, True], [1, 3]", "certify: conditions that are null", "unit/kernel/chapters/strategies/test_exclusive_filters.py"),
