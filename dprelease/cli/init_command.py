@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import click
+from click.core import ParameterSource
 
 from dprelease.cli.app import QUIET
 from dprelease.cli.views.console import answer, write_remark
@@ -17,7 +18,8 @@ Example:
   dprelease init extracts/visits.csv -o visits.toml
   dprelease init --delimiter ';' --encoding latin-1 visits.csv
   dprelease init --sheet 2025 --codebook codebook.csv visits.xlsx
-  dprelease init --driver sqlite --uri-env SURVEY_URI --table persons"""
+  dprelease init --driver sqlite --uri-env SURVEY_URI --table persons
+  dprelease init --example"""
 
 
 @click.command(epilog=EPILOG)
@@ -52,6 +54,11 @@ Example:
     metavar="FILE",
     help="A public table of columns, types, bounds, keys and labels to fill in.",
 )
+@click.option(
+    "--example",
+    is_flag=True,
+    help="Write a whole spec with made-up data beside it; FILE is example.toml if left out.",
+)
 @QUIET
 def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     data: str | None,
@@ -64,6 +71,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     uri_env: str | None,
     table: str | None,
     codebooks: tuple[str, ...],
+    example: bool,
     quiet: bool,
     **own: str | None,  # each is of one format
 ) -> int:
@@ -72,6 +80,16 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the header of a CSV file or a sheet, the schema of a Parquet or Arrow file, the catalogue
     of a database. Reads no value: bounds, keys and budget are yours to write.
     """
+    if example:
+        context = click.get_current_context()
+        given = {
+            name
+            for name in context.params
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        }
+        if given - {"example", "out", "quiet"}:
+            raise click.UsageError("--example is of no data: it goes with -o and -q alone")
+        return _write_example(out or "example.toml", quiet)
     from dprelease.model.source_registry import Naming
     from dprelease.scaffold.new_spec import InvalidOptions, Options, begin_spec
     from dprelease.scaffold.template import MARK, write_spec
@@ -110,4 +128,17 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
             )
     if out is not None:
         write_remark(f"written  {out}; complete the lines marked {MARK}")
+    return int(ExitCode.DONE)
+
+
+def _write_example(spec: str, quiet: bool) -> int:
+    from dprelease.cli.views.console import refuse_present, write_new
+    from dprelease.scaffold.example import write_example_data, write_example_spec
+
+    data = f"{os.path.splitext(spec)[0]}.csv"
+    refuse_present(spec)  # before the data is written
+    write_new(data, write_example_data())
+    write_new(spec, write_example_spec(os.path.basename(spec), os.path.basename(data)))
+    if not quiet:
+        write_remark(f"written  {spec} and {data}; next: dprelease run {spec}")
     return int(ExitCode.DONE)

@@ -2,5 +2,5 @@
 
 Of the data nothing but the names is read: the first line of a CSV file byte by byte, so that not
 one byte after it comes into memory; of a workbook the first row of a sheet; of a Parquet or Arrow
-file the schema; of a database its catalogue.
+file the schema; of a database its catalogue. An example comes with made-up data.
 """

@@ -1,5 +1,6 @@
 """``dprelease init``: the names of columns, and not one value."""
 
+import csv
 import gzip
 import os
 import sqlite3
@@ -571,3 +572,38 @@ def test_the_data_is_no_codebook_and_nothing_of_it_is_shown(cli, data):
     several = cli("init", "visits.csv", "--codebook", "visits.csv", "--codebook", "small.csv")
     assert (several.code, several.out) == (2, "")
     assert "names one file" in several.err
+
+
+@pytest.mark.parametrize("name", ["example.toml", "try it/first.toml"])
+def test_an_example_runs_as_it_stands(cli, folder, name):
+    (folder / "try it").mkdir()
+    named = [] if name == "example.toml" else ["-o", name]
+    answer = cli("init", "--example", *named)
+    assert (answer.code, answer.out) == (0, "")
+    assert f"dprelease run {name}" in answer.err
+    assert cli("check", "--strict", name).code == 0
+    answer = cli("run", "-q", name)
+    assert (answer.code, answer.err) == (0, "")
+    with open((folder / name).with_suffix(".csv"), encoding="utf-8") as file:
+        header, *records = file.read().splitlines()
+    assert (header, len(records)) == ("visit,region,urgent,waiting_days", 1200)
+    table = (folder / name).parent / "out" / "example" / "by_region.csv"
+    for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
+        assert abs(int(row["visits"]) - sum(f",{row['region']}," in each for each in records)) < 60
+
+
+@pytest.mark.parametrize("there", ["example.toml", "example.csv"])
+def test_an_example_overwrites_nothing(cli, folder, there):
+    (folder / there).write_text("mine")
+    answer = cli("init", "--example")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"E010 {there} is there already")
+    assert sorted(each.name for each in folder.glob("example*")) == [there]
+    assert (folder / there).read_text() == "mine"
+
+
+@pytest.mark.parametrize("more", [["small.csv"], ["--delimiter", ","], ["--skip-rows", "0"]])
+def test_an_example_is_of_no_data(cli, more):
+    answer = cli("init", "--example", *more)
+    assert (answer.code, answer.out) == (2, "")
+    assert "goes with -o and -q alone" in answer.err

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from dprelease.errors import build_write_failure
+from dprelease.errors import Failure, build_write_failure
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
 NARROWEST = 20
@@ -148,6 +148,17 @@ def write_remark(text: str, style: str = "") -> None:
     sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
 
 
+def refuse_present(file: str) -> None:
+    """Refuse a place where something is, before a command writes several files."""
+    if os.path.lexists(file):
+        raise _build_new_failure(file, "E010", "is there already", is_of_disk=False)
+
+
+def _build_new_failure(file: str, code: str, message: str, *, is_of_disk: bool) -> Failure:
+    hint = "name another file with -o"
+    return build_write_failure(code, f"{file} {message}", hint, is_of_disk=is_of_disk)
+
+
 def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:
     """Write a text file whole. What is there is only replaced if ``over`` says so of its text.
 
@@ -165,5 +176,5 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
         code, message = "E011", f"can't be written: {reason}"
         if isinstance(problem, FileExistsError):
             code, message = "E010", "is there already"
-        hint, is_of_disk = "name another file with -o", problem.errno in DISK_ERRORS
-        raise build_write_failure(code, f"{file} {message}", hint, is_of_disk=is_of_disk) from None
+        is_of_disk = problem.errno in DISK_ERRORS
+        raise _build_new_failure(file, code, message, is_of_disk=is_of_disk) from None
