@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dprelease.language import word
-from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
+from dprelease.model import AS_RELEASED, Expression, Finish, Query
 from dprelease.postprocess.finishing.lattice import Circle, build_scheme, identify_rows, number_axes
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.specfile.complaints.complaint_wording import show
@@ -248,12 +248,6 @@ def _write_agreement_hint(queries: Sequence[Query]) -> str:
     return "give another query of the same count, with other groups, consistent = true too"
 
 
-def _is_total(group: Group) -> bool:
-    """Check whether every record surely has a label."""
-    is_complete = group.other is not None or group.type is ColumnType.BOOLEAN
-    return is_complete and group.null_label is not None
-
-
 def _check_group(members: Sequence[Query], parts: Parts) -> None:
     """Check that tables can agree, and warn where their records may not be the same."""
     first, last = members[0], members[-1]
@@ -277,7 +271,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         group.column
         for query in members
         for group in query.groups
-        if not _is_total(group) and not all(group in other.groups for other in members)
+        if not group.total and not all(group in other.groups for other in members)
     }
     why = ""
     if parts.privacy.model.unit == "column":

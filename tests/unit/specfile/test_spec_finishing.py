@@ -63,12 +63,20 @@ def test_tables_that_may_have_other_records_are_warned_of(good):
     assert 'undeclared values or nulls of "region"' in warning.message
 
 
-@pytest.mark.parametrize(("nulls", "codes"), [({}, ["W220"]), ({"nulls": False}, [])])
-def test_booleans_have_all_their_values(nulls, codes):
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ({}, ["W220"]),
+        ({"nulls": False}, []),
+        ({"nulls": True, "keys": [True]}, ["W220"]),
+        ({"nulls": True, "keys": [True, False]}, []),
+    ],
+)
+def test_booleans_have_all_their_values_unless_keys_leave_one_out(more, codes):
     release = load(
         builders.spec(
             data={"path": "x.csv"},
-            columns={"on": {"type": "boolean", **nulls}},
+            columns={"on": {"type": "boolean", **more}},
             postprocess={"consistent": True},
             query=[
                 {"name": "n", "statistic": "count"},
