@@ -218,6 +218,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local.record_table_checks",
         "dprelease.postprocess.finishing.conditions",
         "dprelease.postprocess.finishing.lattice",
+        "dprelease.postprocess.intervals.fixed_point",
         "dprelease.postprocess.intervals.number_text",
         "dprelease.statistics",
     ),

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from dprelease.model.plan_json import exact
+from dprelease.postprocess.intervals.fixed_point import write_decimal
 
 _LONGEST = 80
 _MOST_BITS = 256
@@ -33,20 +34,10 @@ def show_fraction(value: Fraction) -> str:
     """Show an exact number in plain decimal notation if it has one, else as a ratio."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
         return "a very long number"
-    text = write_plain(value)
-    return text if text is not None else exact(value)
-
-
-def write_plain(value: Fraction) -> str | None:
-    """Write an exact number in plain decimal notation without trailing zeros.
-
-    None when its denominator has a prime factor other than 2 and 5.
-    """
-    below = value.denominator
-    places = next((count for count in range(below.bit_length()) if 10**count % below == 0), None)
-    if places is None:
-        return None
-    return f"{Decimal(f'{value.numerator * 10**places // below}e-{places}'):f}"
+    try:
+        return write_decimal(value)
+    except ValueError:
+        return exact(value)
 
 
 def join_quoted(words: Iterable[str]) -> str:

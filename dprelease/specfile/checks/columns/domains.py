@@ -13,8 +13,9 @@ from functools import partial
 from itertools import pairwise
 
 from dprelease.model import ColumnType
+from dprelease.postprocess.intervals.fixed_point import write_decimal
 from dprelease.specfile.checks.columns.list_files import Lines
-from dprelease.specfile.complaints.complaint_wording import show, write_plain
+from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.keys.number_texts import read_exact
 
@@ -90,10 +91,7 @@ def _write_numeral(kind: ColumnType, value: object) -> str:
 
 
 def _number(value: object) -> str:
-    text = write_plain(read_exact(value, "E210"))
-    if text is None:  # ``read_exact`` lets only divisors of 10^12 through
-        raise Refused(f"{show(value)} has no plain decimal notation", "round it", "E210")
-    return text
+    return write_decimal(read_exact(value, "E210"))
 
 
 def _write_text(value: str) -> str:
