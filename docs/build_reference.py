@@ -195,6 +195,8 @@ EXAMPLES = {
     "Lower": "LOWER(s)", "Upper": "UPPER(s)", "Trim": "TRIM(s)", "Length": "LENGTH(s)",
     "Substring": "SUBSTRING(s, 1, 3)", "Replace": "REPLACE(s, '.', '')",
     "Concat": "CONCAT(s, '-', s)", "DPipe": "s || 'a'",
+    "Quarter": "QUARTER(d)", "Week": "WEEK(d)", "WeekOfYear": "WEEKOFYEAR(d)",
+    "DayOfWeekIso": "ISODOW(d)", "DateFromParts": "MAKE_DATE(n, n, n)",
     "Year": "YEAR(d)", "Month": "MONTH(d)", "Day": "DAY(d)", "DayOfMonth": "DAYOFMONTH(d)",
     "Hour": "HOUR(t)", "Extract": "EXTRACT(year FROM d)",
     "DateDiff": "DATE_DIFF('day', d, DATE '2026-01-31')", "Cast": "CAST(b AS integer)",

@@ -120,7 +120,8 @@ def _build_function(name: str) -> Callable[[Parts], Sql]:
 _OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
 _FUNCTIONS = (
     "coalesce", "nullif", "greatest", "least", "floor", "ceil", "lower", "upper", "length",
-    "replace", "substring", "year", "month", "day", "hour",
+    "replace", "substring", "year", "quarter", "month", "week",
+    "isodow", "day", "hour",
 )  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     **{name: _build_binary(name) for name in _OPERATORS},
@@ -147,5 +148,9 @@ _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     "read_date": lambda args: convert_text(args[0], ColumnType.DATE),
     "read_timestamp": lambda args: convert_text(args[0], ColumnType.TIMESTAMP),
     "trim": lambda args: call("TRIM", args[0], " "),
+    # A date that the calendar doesn't have is null; years are those of all dates.
+    "make_date": lambda args: case(
+        [(args[0].between(1, 9999), call("TRY", call("MAKE_DATE", *args)))]
+    ),
     "date_diff": lambda args: call("DATE_DIFF", "day", *(arg.cast("DATE") for arg in args)),
 }

@@ -41,8 +41,8 @@ Build = Callable[["Reader", "exp.Expr"], Node]
 ALLOWED = (
     "columns, literals, + - * / %, comparisons, AND OR NOT, IS NULL, BETWEEN, IN (list), LIKE, "
     "CASE, COALESCE, NULLIF, ABS, FLOOR, CEIL, ROUND, GREATEST, LEAST, LOWER, UPPER, TRIM, LENGTH, "
-    "SUBSTRING, REPLACE, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to "
-    "integer, float, date or timestamp"
+    "SUBSTRING, REPLACE, CONCAT, YEAR, QUARTER, MONTH, WEEK, ISODOW, DAY, HOUR, MAKE_DATE, "
+    "DATE_DIFF('day', a, b) and CAST to integer, float, date or timestamp"
 )
 
 
@@ -337,15 +337,26 @@ def read_replace(reader: Reader, tree: exp.Expr) -> Node:
     return Node("replace", STRING, args)
 
 
+PARTS = ("year", "quarter", "month", "week", "isodow", "day", "hour")
+"""Parts of a date or time. WEEK and ISODOW are those of ISO 8601: weeks begin on Monday, which is
+1, and week 1 has the year's first Thursday. WEEKDAY and DOW mean other numbers elsewhere."""
+
+
 def read_extract(reader: Reader, tree: exp.Expr) -> Node:
-    """Read EXTRACT(part FROM x) of year, month, day or hour."""
+    """Read EXTRACT(part FROM x) of the parts that have a function of their own."""
     part = tree.name.lower()
-    if part not in ("year", "month", "day", "hour"):
+    if part not in PARTS:
         raise ExpressionError(
-            f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", find_offset(tree)
+            f"EXTRACT of {tree.name} is not allowed", ", ".join(PARTS), find_offset(tree)
         )
     node = want(reader.read_node(tree.expression), (TIMESTAMP,) if part == "hour" else TIMES, tree)
     return Node(part, INTEGER, (node,))
+
+
+def read_make_date(reader: Reader, tree: exp.Expr) -> Node:
+    """Read MAKE_DATE(year, month, day)."""
+    parts = [reader.read_node(tree.args[key]) for key in ("year", "month", "day")]
+    return Node("make_date", DATE, tuple(want(part, (INTEGER,), tree) for part in parts))
 
 
 def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
@@ -459,6 +470,11 @@ SHAPES: dict[str, tuple[str, Build]] = {
     "DPipe": (f"{TWO} safe", build_uniform("||", (STRING,))),
     "Year": ("this", build_uniform("year", TIMES, INTEGER)),
     "Month": ("this", build_uniform("month", TIMES, INTEGER)),
+    "Quarter": ("this", build_uniform("quarter", TIMES, INTEGER)),
+    "Week": ("this", build_uniform("week", TIMES, INTEGER)),
+    "WeekOfYear": ("this", build_uniform("week", TIMES, INTEGER)),
+    "DayOfWeekIso": ("this", build_uniform("isodow", TIMES, INTEGER)),
+    "DateFromParts": ("year month day", read_make_date),
     "Day": ("this", build_uniform("day", TIMES, INTEGER)),
     "DayOfMonth": ("this", build_uniform("day", TIMES, INTEGER)),
     "Hour": ("this", build_uniform("hour", (TIMESTAMP,), INTEGER)),

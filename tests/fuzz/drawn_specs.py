@@ -365,6 +365,7 @@ _LITERALS = {
 _NUMERIC = (
     "{x} + {n}", "{x} * {n}", "{x} / {n}", "{x} % 7", "ABS({n})", "ROUND({n} / 3)", "FLOOR({n})",
     "LENGTH({s})", "YEAR({d})", "DATE_DIFF('day', {d}, {d})", "CASE WHEN {b} THEN {n} ELSE {x} END",
+    "ISODOW({d})",
     "COALESCE({n}, 1)", "CAST({s} AS integer)", "GREATEST({n}, {x})", "NULLIF({n}, 0)", "-{n}",
     "CAST({n} AS float)", "HOUR({t})", "CASE WHEN {b} THEN 1 END", "{x} * {x} * {x}",
 )  # fmt: skip

@@ -129,6 +129,13 @@ def _day(moment: date) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
 
 
+def _make_date(args: Args) -> Value:
+    try:
+        return date(*args)
+    except (ValueError, OverflowError):
+        return None
+
+
 _STRICT: dict[str, Callable[[Args], Value]] = {
     "+": lambda args: args[0] + args[1],
     "-": lambda args: args[0] - args[1],
@@ -165,7 +172,11 @@ _STRICT: dict[str, Callable[[Args], Value]] = {
     "substring": lambda args: args[0][args[1] - 1 : args[1] - 1 + args[2]],
     "||": _joined,
     "year": lambda args: args[0].year,
+    "quarter": lambda args: (args[0].month + 2) // 3,
     "month": lambda args: args[0].month,
+    "week": lambda args: args[0].isocalendar().week,
+    "isodow": lambda args: args[0].isoweekday(),
+    "make_date": _make_date,
     "day": lambda args: args[0].day,
     "hour": lambda args: args[0].hour,
     "date_diff": lambda args: (_day(args[1]) - _day(args[0])).days,

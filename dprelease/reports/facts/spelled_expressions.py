@@ -67,11 +67,14 @@ PHRASES = {
     "hour": "expressions.hour",
     "in": "expressions.one_of",
     "is_null": "expressions.missing",
+    "isodow": "expressions.weekday",
     "length": "expressions.length",
     "like": "expressions.like",
     "lower": "expressions.small_letters",
+    "make_date": "expressions.made_date",
     "month": "expressions.month",
     "nullif": "expressions.unless",
+    "quarter": "expressions.quarter",
     "read_date": "expressions.read_date",
     "read_float": "expressions.read_number",
     "read_integer": "expressions.read_integer",
@@ -82,6 +85,7 @@ PHRASES = {
     "to_integer": "expressions.to_integer",
     "trim": "expressions.trimmed",
     "upper": "expressions.capital_letters",
+    "week": "expressions.week",
     "year": "expressions.year",
 }
 """Sentences that show the operands in order, as {a}, {b} and {c}."""

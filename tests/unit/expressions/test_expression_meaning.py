@@ -43,7 +43,11 @@ FORMS = {
         "(N + N)", "(N - N)", "(N * N)", "(N / N)", "(N % N)", "-(N)", "ABS(N)", "FLOOR(N)",
         "CEIL(N)", "ROUND(N)", "ROUND(N, 2)", "GREATEST(N, N)", "LEAST(N, N)", "COALESCE(N, N)",
         "NULLIF(N, N)", "LENGTH(S)", "CASE WHEN B THEN N ELSE N END", "YEAR(D)", "MONTH(D)",
-        "DAY(D)", "HOUR(u)", "EXTRACT(day FROM D)", "DATE_DIFF('day', D, D)", "CAST(B AS integer)",
+        "DAY(D)", "HOUR(u)", "QUARTER(D)",
+        "WEEK(D)", "ISODOW(D)", "EXTRACT(day FROM D)", "EXTRACT(week FROM D)",
+        "YEAR(MAKE_DATE(CAST(N AS integer), MONTH(D), DAY(D)))",
+        "ISODOW(MAKE_DATE(YEAR(D), CAST(N AS integer), 1))",
+        "DATE_DIFF('day', D, D)", "CAST(B AS integer)",
         "CAST(N AS integer)", "CAST(N AS float)", "CAST(S AS integer)", "CAST(S AS float)",
     ],
     "S": [
@@ -122,6 +126,18 @@ def test_sql_and_python_agree(seed: int) -> None:
         ("'A' LIKE 'a'", False),
         ("LENGTH('日本')", 2),
         ("DATE_DIFF('day', DATE '2020-02-28', TIMESTAMP '2020-03-01 23:00:00')", 2),
+        ("ISODOW(DATE '2026-11-30')", 1),  # a Monday
+        ("ISODOW(TIMESTAMP '2026-12-06 23:59:59')", 7),
+        ("WEEK(DATE '2027-01-03')", 53),  # of 2026
+        ("WEEK(DATE '2027-01-04')", 1),
+        ("QUARTER(DATE '2026-03-31')", 1),
+        ("EXTRACT(quarter FROM DATE '2026-04-01')", 2),
+        ("MAKE_DATE(2024, 2, 29)", date(2024, 2, 29)),
+        ("MAKE_DATE(2026, 2, 29)", None),
+        ("MAKE_DATE(0, 1, 1)", None),
+        ("MAKE_DATE(10000, 1, 1)", None),
+        ("MAKE_DATE(i, i, i)", None),
+        ("MAKE_DATE(2026, NULL, 1)", None),
     ],
 )
 def test_documented_meaning(text: str, value: Value) -> None:

@@ -33,7 +33,7 @@ sex LIKE 'a' ESCAPE 'x'|sex LIKE sex|TRY_CAST(sex AS integer)|CAST(sex AS boolea
 CAST(paid AS date)|CAST(day AS integer)|REPLACE(sex, sex, 'x')|REPLACE(sex, '', 'x')|REPLACE(sex)
 CAST(age AS varchar)|CAST(age AS decimal(3, 1))|E'a'|$$a$$|CASE age WHEN 1 THEN 2 END
 IF(paid, 1, 2)|age IN (age)|age IN (NULL)|SUBSTRING(sex, 0, 1)|SUBSTRING(sex, age)
-ROUND(cost, age)|ROUND(cost, 99)|DATE_DIFF('month', day, day)|EXTRACT(week FROM day)|HOUR(day)
+ROUND(cost, age)|ROUND(cost, 99)|DATE_DIFF('month', day, day)|EXTRACT(dow FROM day)|HOUR(day)
 DATE '2026-02-30'|DATE 'x'|TIMESTAMP '2026-01-01 25:00:00'|day + INTERVAL 1 DAY|1e999
 99999999999999999999|age = '18'|sex = 1|sex > day|day = '2026-01-01'|paid + 1|paid AND age
 NOT age|-sex|age < 1 < 2|LOWER(age)|TRIM(BOTH 'x' FROM sex)|sex COLLATE x|age = ANY(sex)

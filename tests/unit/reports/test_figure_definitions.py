@@ -338,6 +338,8 @@ CONDITIONS = {
     "ROUND(score / 3, 1) <> 2": "((score / 3) rounded to 1 decimals) has another value than 2",
     "DATE '2026-01-31' < day": "31 January 2026 is before day",
     "YEAR(day) = 2026": "(the year of day) is 2026",
+    "ISODOW(day) > 5": "(the weekday of day (1 is Monday)) is more than 5",
+    "MAKE_DATE(days, 1, 1) < day": "(the date of year days, month 1, day 1) is before day",
     "COALESCE(days, 0) > 1": "(the first that is present of days; 0) is more than 1",
     "SUBSTRING(region, 1, 2) = 'ab'": "(2 characters of region, from number 1 on) is “ab”",
     "SUBSTRING(region, 3) = 'ab'": "(the characters of region from number 3 on) is “ab”",
