@@ -233,6 +233,29 @@ def test_objects_with_a_zone_are_moments_like_texts(
     assert sum(counted[0][0]) == 5
 
 
+@pytest.mark.parametrize(
+    ("kind", "label", "objects", "found"),
+    [
+        (ColumnType.INTEGER, "1", [1, np.int8(1), np.longdouble("1"), Decimal(1)], 4),
+        (ColumnType.INTEGER, "1", [np.datetime64(1, "ns"), np.timedelta64(1, "ns"), True], 0),
+        (ColumnType.BOOLEAN, "true", [True, np.bool_(1), np.int8(1), np.longdouble("1")], 4),
+        (ColumnType.BOOLEAN, "true", [np.timedelta64(1, "D"), np.complex64(1), NOON], 0),
+    ],
+)
+def test_only_numbers_among_objects_are_numbers(
+    kind: ColumnType, label: str, objects: list[object], found: int
+) -> None:
+    frame = pd.DataFrame({"x": pd.Series(objects, dtype=object)})
+    request = AggregateRequest(
+        Source("frame", "frame"),
+        (InputColumn("x", kind),),
+        (Group("x", kind, (label,), keys=(label,)),),
+        (Measure(MeasureKind.RECORDS),),
+    )
+    engine = open_for_table("duckdb", "frame", frame)
+    assert [list(each) for each in engine.aggregate(request).reveal()] == [[found]]
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("spec", "frame", "code"),

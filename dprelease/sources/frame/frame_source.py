@@ -269,19 +269,29 @@ def _read_time(value: object) -> str | None:
     return f"{datetime(*value.timetuple()[:6], value.microsecond).isoformat(' ')}{offset}"
 
 
+def _get_number(value: object) -> bool | int | float | Decimal | None:
+    """Return a number of Python or numpy as one of Python; None for any other value."""
+    if isinstance(value, np.timedelta64):  # to numpy a duration is an integer
+        return None
+    if isinstance(value, np.floating):
+        return float(value)
+    if isinstance(value, np.integer | np.bool_):
+        value = value.item()
+    return value if isinstance(value, int | float | Decimal) else None
+
+
 def _read_truth(value: object) -> str | None:
     """Write True, False or a number equal to 1 or 0 as a text; None for any other value."""
-    if isinstance(value, Decimal) and not value.is_finite():
+    number = _get_number(value)
+    if isinstance(number, Decimal) and not number.is_finite():
         return None  # one that signals can't be compared
-    numbers = bool | int | float | Decimal | np.bool_ | np.number
-    return str(bool(value)) if isinstance(value, numbers) and value in (0, 1) else None
+    return str(bool(number)) if number in (0, 1) else None
 
 
 def _read_number(value: object) -> str | None:
     """Write a number so that equal numbers have equal texts; None for any other value."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    value = _get_number(value)
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):
         is_large = value.bit_length() > LARGEST_BITS
