@@ -109,7 +109,10 @@ def read_header(read: Callable[[], bytes], skipped: int) -> tuple[str | None, by
         end = byte
         if skipped and end:
             skipped -= 1
-        elif separator is None and (separator := read_separator(bytes(line))) is not None:
+        elif (
+            separator is None
+            and (separator := read_separator(bytes(line).removeprefix(_BOM))) is not None
+        ):
             continue
         else:
             return separator, bytes(line)

@@ -421,6 +421,7 @@ def test_a_header_falls_into_the_names_that_a_run_finds(tmp_path, line, names, s
     [
         (["Visits 2025;;", "", "a;b"], Csv(";", skip_rows=2), ["a", "b"], ";"),
         (["sep=;", "a;b"], Csv(), ["a", "b"], ";"),
+        (["\ufeffsep=;", "a;b"], Csv(), ["a", "b"], ";"),
         (["Visits", "sep=|", "a|b"], Csv(skip_rows=1), ["a", "b"], "|"),
         ([",a,b"], Csv(), ["", "a", "b"], ","),
         (["a,b,"], Csv(), ["a", "b", ""], ","),
