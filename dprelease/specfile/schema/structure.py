@@ -18,6 +18,7 @@ from dprelease.specfile.keys.section_reader import (
     Finding,
     Missing,
     Part,
+    Section,
     SectionType,
     Unknown,
 )
@@ -34,10 +35,20 @@ from dprelease.specfile.schema.sections import (
     ReviewSection,
 )
 
-_SECTIONS = (
-    "release", "data", "privacy", "ledger", "columns", "query", "postprocess", "perturb", "output",
-    "report", "review",
-)  # fmt: skip
+_SECTIONS: Mapping[str, type[Section]] = {
+    "release": ReleaseSection,
+    "data": DataSection,
+    "privacy": PrivacySection,
+    "ledger": LedgerSection,
+    "columns": ColumnSection,
+    "query": QuerySection,
+    "postprocess": PostprocessSection,
+    "perturb": PerturbSection,
+    "output": OutputSection,
+    "report": ReportSection,
+    "review": ReviewSection,
+}
+_LISTS = {"query", "perturb"}
 _LATER_SECTIONS = frozenset({"derived"})
 
 
@@ -173,7 +184,7 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
             message = f"{_write_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")
         case Unknown(owner):
-            hint = _suggest(key, owner.KEYS, reporter)
+            hint = _name_owners(key) + _suggest(key, owner.KEYS, reporter)
             message = f"unknown key {show(key)} in {_write_header(path[:-1])}"
             reporter.complain("E102", message, path, hint, "key")
 
@@ -182,6 +193,16 @@ def _write_header(path: Path) -> str:
     """Write the header of a table as the spec would: in a list of tables it has no number."""
     names = format_path(tuple(part for part in path if isinstance(part, str)))
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
+
+
+def _name_owners(key: str) -> str:
+    """Name the sections that have a key, as the beginning of a hint; "" if none has it."""
+    headers = [
+        _write_header((name, 0) if name in _LISTS else (name,)).replace("columns", "columns.NAME")
+        for name, section in _SECTIONS.items()
+        if key in section.KEYS
+    ]
+    return f"it is a key of {' or '.join(headers)}; here " if headers else ""
 
 
 def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
