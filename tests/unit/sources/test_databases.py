@@ -16,8 +16,10 @@ from typing import Any
 import databases
 import pyarrow as pa
 import pytest
+import tables
 from databases import VARIABLE, source
 from postgres_server import PASSWORD, Server
+from tables import COUNT, T, keyed
 from thorough import some
 
 from dprelease import engines
@@ -41,18 +43,15 @@ from dprelease.sources.adbc import adbc_source as adbc
 from dprelease.sources.adbc.sqlite import read_only
 from dprelease.sources.shared.source_format import list_columns
 
-T = ColumnType
 ENGINE = engines.get("duckdb")
 
 
 def counts(of: Source, kind: ColumnType, keys: tuple[str, ...], **more: Any) -> list[int]:
     """How many records have each key in column ``x``, and how many none at all: a null."""
-    declared = InputColumn("x", kind, **more)
-    group = Group("x", kind, (*keys, "none"), keys=keys, null_label="none")
-    records = Measure(MeasureKind.RECORDS)
-    ENGINE.inspect(of, [declared])
-    request = AggregateRequest(of, (declared,), (group,), (records,))
-    return list(ENGINE.aggregate(request).reveal()[0])
+    declared = (InputColumn("x", kind, **more),)
+    groups = (keyed("x", keys, kind, "none"),)
+    (column,) = tables.asked("duckdb", AggregateRequest(of, declared, groups, COUNT))
+    return column
 
 
 def total(of: Source, kind: ColumnType = T.DECIMAL) -> int:

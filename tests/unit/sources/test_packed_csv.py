@@ -12,24 +12,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import tables
 from msgspec.structs import replace
 from oracle.in_process import SmallSplits
+from tables import COUNT, keyed
 
-from dprelease.engines.duckdb.duckdb_engine import ENGINE, read_carefully, read_fast
+from dprelease.engines.duckdb.duckdb_engine import ENGINE, read_fast
 from dprelease.errors import ExitCode, Failure
 from dprelease.files.packed import PACKED, decompress, get_suffix
 from dprelease.files.system import NoMoreThreads
-from dprelease.model import (
-    AggregateRequest,
-    Bound,
-    ColumnType,
-    Dialect,
-    Group,
-    InputColumn,
-    Measure,
-    MeasureKind,
-    Source,
-)
+from dprelease.model import AggregateRequest, Bound, ColumnType, Dialect, InputColumn, Source
 from dprelease.model.source_registry import SOURCES
 from dprelease.sources.csv.csv_reader import iter_blocks
 from dprelease.sources.csv.line_check import LineScan
@@ -44,28 +36,21 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 WAYS = pytest.mark.parametrize("how", PACK)
 INPUTS = (InputColumn("g", ColumnType.STRING),)
 BARE = Dialect(header=False, names=("g",))
-LETTERS = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
+LETTERS = keyed("g", "ab")
 
 
 def refused(source: Source) -> str:
-    with pytest.raises(Failure) as caught:
-        ENGINE.inspect(source, INPUTS)
-    assert caught.value.exit_code is ExitCode.DATA
-    (complaint,) = caught.value.complaints
+    complaint = tables.refused(source, *INPUTS)
     assert complaint.hint
     return complaint.code
 
 
 def request_of(path: Path, dialect: Dialect = BARE) -> AggregateRequest:
-    source = Source(str(path), "csv", dialect)
-    return AggregateRequest(source, INPUTS, (LETTERS,), (Measure(MeasureKind.RECORDS),))
+    return AggregateRequest(Source(str(path), "csv", dialect), INPUTS, (LETTERS,), COUNT)
 
 
 def counted(path: Path, dialect: Dialect = BARE) -> list[int]:
-    request = request_of(path, dialect)
-    ENGINE.inspect(request.source, INPUTS)
-    (column,) = ENGINE.aggregate(request).reveal()
-    return list(column)
+    return tables.counted(Source(str(path), "csv", dialect), LETTERS)
 
 
 @WAYS
@@ -160,24 +145,6 @@ def test_the_fast_reader_unpacks_well_written_files(how: str, tmp_path: Path) ->
     assert list(column) == [200_000, 200_000]
     (tmp_path / "v.csv").write_bytes(lines)
     assert read_fast(request, lay_out(request.source, INPUTS)) is None
-
-
-@pytest.mark.one_in(3)
-@WAYS
-@pytest.mark.parametrize("header", [True, False])
-@pytest.mark.parametrize("first", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf"])
-def test_several_files_are_read_as_with_care(
-    how: str, header: bool, first: bytes, tmp_path: Path
-) -> None:
-    dialect = Dialect() if header else Dialect(header=False, names=("g", "h"))
-    for number, last in enumerate((b"", b"\r\n", b"")):
-        lines = [b"g,h"] * header + [first + b"a,1" if header else b"a,1", b"b,2"]
-        content = (b"" if header else first) + b"\r\n".join(lines) + last
-        (tmp_path / f"t{number}.csv{how}").write_bytes(PACK[how](content))
-    request = request_of(tmp_path, dialect)
-    table = lay_out(request.source, INPUTS)
-    expected = list(read_carefully(request, table).table.reveal()[0])
-    assert counted(tmp_path, dialect) == expected
 
 
 @pytest.mark.one_in(2)

@@ -7,17 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tables
+from tables import keyed
 
-from dprelease.engines import get
-from dprelease.model import (
-    AggregateRequest,
-    ColumnType,
-    Group,
-    InputColumn,
-    Measure,
-    MeasureKind,
-    Source,
-)
+from dprelease.model import ColumnType, InputColumn, Source
 from dprelease.sources.parquet.parquet_schema import lay_out_parquet
 from dprelease.sources.parquet.parquet_source import open_table
 from dprelease.sources.shared.files import Split
@@ -31,13 +24,7 @@ def unheard(records: int) -> None:
 
 
 def counted(path: Path) -> list[int]:
-    labels = ("p", "q", "none")
-    group = Group("t", ColumnType.STRING, labels, labels[:2], null_label="none")
-    inputs = (InputColumn("t", ColumnType.STRING),)
-    source = Source(str(path), "parquet")
-    request = AggregateRequest(source, inputs, (group,), (Measure(MeasureKind.RECORDS),))
-    (column,) = get("duckdb").aggregate(request).reveal()
-    return list(column)
+    return tables.counted(Source(str(path), "parquet"), keyed("t", "pq", null="none"))
 
 
 @pytest.mark.one_in(3)
@@ -96,5 +83,5 @@ def test_records_of_files_that_store_texts_differently_all_come_in_order(tmp_pat
     layout = lay_out_parquet(Source(str(tmp_path), "parquet"), inputs)
     _, batches = open_table(layout, [Split(path) for path in layout.paths], unheard)
     rows = [(row["f0"], row["f1"]) for batch in batches for row in batch.to_pylist()]
-    tables = [table.to_pylist() for table in (plain, coded, mixed)]
-    assert rows == [(row["t"], row["n"]) for table in tables for row in table]
+    stored = [table.to_pylist() for table in (plain, coded, mixed)]
+    assert rows == [(row["t"], row["n"]) for table in stored for row in table]

@@ -12,16 +12,17 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import tables
 import workbooks
+from tables import COUNT, T
 from workbooks import cell, write, write_rows
 
-from dprelease import engines
 from dprelease.errors import ExitCode, Failure
-from dprelease.model import AggregateRequest, ColumnType, InputColumn, Measure, MeasureKind, Source
+from dprelease.model import AggregateRequest, InputColumn, Source
 from dprelease.sources.xlsx import workbook
 from dprelease.sources.xlsx.xlsx_source import SOURCE
 
-T = ColumnType
+X = InputColumn("x", T.STRING)
 HEADER = '<row r="1"><c r="A1" t="inlineStr"><is><t>x</t></is></c></row>'
 
 
@@ -49,11 +50,7 @@ def one(folder: Path, xml: str, shared: Sequence[str] = (), **more: str) -> str 
 
 def refused(path: Path, *names: str, sheet: str | None = None) -> str:
     columns = [InputColumn(name, T.STRING) for name in names]
-    with pytest.raises(Failure) as caught:
-        engines.get("duckdb").inspect(build_source(path, sheet), columns)
-    assert caught.value.exit_code is ExitCode.DATA
-    (complaint,) = caught.value.complaints
-    return complaint.code
+    return tables.refused(build_source(path, sheet), *columns).code
 
 
 @pytest.mark.parametrize(
@@ -188,11 +185,8 @@ def test_what_is_a_record(tmp_path: Path) -> None:
     )
     path = write(tmp_path / "t.xlsx", {"S": rows})
     assert texts(path, "x") == [(None,), ("no place",), (None,), (None,), (None,)]
-    declared = [InputColumn("x", T.STRING)]
-    request = AggregateRequest(Source(str(path), "xlsx"), tuple(declared), (),
-                               (Measure(MeasureKind.RECORDS),))  # fmt: skip
-    (counted,) = engines.get("duckdb").aggregate(request).reveal()
-    assert list(counted) == [5]
+    request = AggregateRequest(Source(str(path), "xlsx"), (X,), (), COUNT)
+    assert tables.asked("duckdb", request) == [[5]]
 
 
 def test_more_rows_than_a_batch_holds(tmp_path: Path) -> None:
@@ -228,9 +222,7 @@ def test_a_strict_workbook_is_told_so(tmp_path: Path) -> None:
             office = "http://purl.oclc.org/ooxml/officeDocument/relationships"
             file.writestr(name, strict.replace(workbooks.OFFICE, office))
     for sheet in (None, "S"):
-        with pytest.raises(Failure) as caught:
-            SOURCE.lay_out(build_source(path, sheet), [InputColumn("x", T.STRING)])
-        (complaint,) = caught.value.complaints
+        complaint = tables.refused(build_source(path, sheet), X)
         assert (complaint.code, "strict" in (complaint.hint or "")) == ("E409", True)
 
 
@@ -250,14 +242,12 @@ def test_a_file_that_is_damaged_further_on(tmp_path: Path) -> None:
     """After the charge: exit code 5, and nothing of the file is said."""
     rows = [("x",), *((f"canary{number * 7919 % 10007}",) for number in range(60_000))]
     path = workbooks.table(tmp_path / "t.xlsx", rows, share=False)
-    source, declared = Source(str(path), "xlsx"), (InputColumn("x", T.STRING),)
+    source = Source(str(path), "xlsx")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    engines.get("duckdb").inspect(source, declared)
-    request = AggregateRequest(source, declared, (), (Measure(MeasureKind.RECORDS),))
     with pytest.raises(Failure) as caught:
-        engines.get("duckdb").aggregate(request)
+        tables.asked("duckdb", AggregateRequest(source, (X,), (), COUNT))
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE
     assert "canary" not in str(caught.value)
 
@@ -267,8 +257,7 @@ def test_a_part_that_is_found_to_be_odd_after_the_charge(what: str, tmp_path: Pa
     """The texts are looked at then, if the header has none of them."""
     path = write(tmp_path / "t.xlsx", {"S": HEADER}, ["<t>canary</t>"])
     content = path.read_bytes()
-    columns = [InputColumn("x", T.STRING)]
-    table = SOURCE.lay_out(Source(str(path), "xlsx"), columns)
+    table = SOURCE.lay_out(Source(str(path), "xlsx"), [X])
     if what == "another workbook":
         path.write_bytes(content.replace(b"worksheets/sheet1.xml", b"worksheets/sheet2.xml"))
     elif what == "name":
@@ -292,10 +281,8 @@ def test_too_many_texts_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     rows = [("x",), *((f"text {number}",) for number in range(9000))]
     path = workbooks.table(tmp_path / "t.xlsx", rows)
     monkeypatch.setattr(workbook, "MOST_TEXT", 300_000)
-    request = AggregateRequest(Source(str(path), "xlsx"), (InputColumn("x", T.STRING),), (),
-                               (Measure(MeasureKind.RECORDS),))  # fmt: skip
     with pytest.raises(Failure) as caught:
-        engines.get("duckdb").aggregate(request)
+        tables.asked("duckdb", AggregateRequest(Source(str(path), "xlsx"), (X,), (), COUNT))
     assert [each.code for each in caught.value.complaints] == ["E510"]
 
 

@@ -9,16 +9,20 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from oracle.engine import get
 
 from dprelease import engines
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
     Expression,
     Group,
     InputColumn,
+    Measure,
+    MeasureKind,
     Source,
 )
 
@@ -29,6 +33,7 @@ RECORD_ENGINES = [name for name in ENGINES if name not in WITHOUT_RECORDS]
 FORMS = ["csv", "csv files", "parquet", "parquet files"]
 
 T = ColumnType
+COUNT = (Measure(MeasureKind.RECORDS),)
 PHYSICAL = {
     T.INTEGER: pa.int64(),
     T.FLOAT: pa.float64(),
@@ -98,6 +103,23 @@ def hidden(name: str, kind: ColumnType = T.STRING, null: str | None = None) -> G
 
 def sql(text: str, *columns: str) -> Expression:
     return Expression(text, columns)
+
+
+def refused(source: Source, *read: InputColumn, engine: str = "duckdb") -> Complaint:
+    """The one complaint with which a look at the structure is refused, before the charge."""
+    with pytest.raises(Failure) as caught:
+        get(engine).inspect(source, read)
+    assert caught.value.exit_code is ExitCode.DATA
+    assert caught.value.__cause__ is None
+    (complaint,) = caught.value.complaints
+    return complaint
+
+
+def counted(source: Source, group: Group, *read: InputColumn) -> list[int]:
+    """How many records have each label of a column; the other columns are read, too."""
+    read = (InputColumn(group.column, group.type), *read)
+    (column,) = asked("duckdb", AggregateRequest(source, read, (group,), COUNT))
+    return column
 
 
 def asked(engine: str, request: AggregateRequest) -> list[list[int]]:
