@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import builders
 import pytest
 from oracle import engine as oracle
 
@@ -17,28 +19,6 @@ from dprelease.errors import Failure
 from dprelease.model import AggregateRequest, ExactTable
 from dprelease.sources.shared.data_failures import Share
 from dprelease.specfile.schema.json_schema import schema_text
-
-SPEC = """\
-schema = 1
-[release]
-name = "toy"
-[data]
-path = "data.csv"
-engine = "toy"
-[privacy]
-unit = "row"
-adjacency = "add-remove"
-epsilon = 1
-[output]
-path = "out"
-[columns.g]
-type = "string"
-keys = ["a", "b"]
-[[query]]
-name = "count"
-statistic = "count"
-by = ["g"]
-"""
 
 
 class Toy(oracle.Reference):
@@ -56,21 +36,26 @@ class Toy(oracle.Reference):
 
 
 @pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    (tmp_path / "data.csv").write_text("g\n" + "a\n" * 900 + "b\n" * 100)
-    path = tmp_path / "toy.toml"
-    path.write_text(SPEC)
-    return path
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("g\n" + "a\n" * 900 + "b\n" * 100)
+    return builders.spec(
+        data={"path": "t.csv", "engine": "toy"},
+        columns={"g": {"type": "string", "keys": ["a", "b"]}},
+        query=[{"name": "count", "statistic": "count", "by": ["g"]}],
+    )
 
 
-def test_an_engine_that_is_in_no_registry_can_not_be_named(spec: Path) -> None:
+def test_an_engine_that_is_in_no_registry_can_not_be_named(spec: dict[str, Any]) -> None:
     with pytest.raises(Failure) as caught:
         dprelease.load(spec)
     assert [complaint.code for complaint in caught.value.complaints] == ["E105"]
     assert '"toy"' not in schema_text()
 
 
-def test_an_engine_is_one_line_of_the_registry(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_is_one_line_of_the_registry(
+    spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, toy = ModuleType("toy_engine"), Toy()
     module.ENGINE = toy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "toy_engine", module)

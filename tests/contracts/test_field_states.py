@@ -12,9 +12,9 @@ import builders
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from drawn_requests import observed
 from msgspec.structs import replace
-from oracle.engine import get
-from tables import ENGINES, PHYSICAL, T, by_key, keyed
+from tables import COUNT, ENGINES, PHYSICAL, T, asked, by_key, inputs, keyed
 
 import dprelease
 from dprelease.model import (
@@ -24,10 +24,7 @@ from dprelease.model import (
     Dialect,
     Expression,
     Grid,
-    Group,
     InputColumn,
-    Measure,
-    MeasureKind,
     Source,
 )
 
@@ -86,34 +83,22 @@ VALUES: dict[str, dict[Any, str]] = {
 CSV = Dialect(null_values=("", "n/a", "99"))
 
 
-def group_of(column: Column) -> tuple[Group, InputColumn]:
-    name = f"{column.name}_state"
-    state = Expression(f"the state of {column.name}", (column.name,), column)
-    return Group(name, T.STRING, column.states, column.states), InputColumn(name, T.STRING, state)
-
-
 def states_of(engine: str, source: Source, *columns: Column) -> dict[tuple[str, ...], int]:
     """How many records have which states."""
-    made = [group_of(column) for column in columns]
-    inputs = [InputColumn(column.name, column.type) for column in columns]
-    request = AggregateRequest(
-        source,
-        (*inputs, *(one for _, one in made)),
-        tuple(group for group, _ in made),
-        (Measure(MeasureKind.RECORDS),),
-    )
-    get(engine).inspect(source, request.inputs)
-    (counts,) = get(engine).aggregate(request).reveal()
+    groups, states = zip(*map(observed, columns), strict=True)
+    read = [InputColumn(column.name, column.type) for column in columns]
+    (counts,) = asked(engine, AggregateRequest(source, (*read, *states), groups, COUNT))
     cells = product(STATES, repeat=len(columns))
     return {cell: count for cell, count in zip(cells, counts, strict=True) if count}
 
 
 def states_by_number(engine: str, source: Source, column: Column) -> list[str]:
     """The state of each record; the records are numbered."""
-    state, read = group_of(column)
+    state, read = observed(column)
     numbers = keyed("number", map(str, range(20)))
-    inputs = (InputColumn("number", T.STRING), InputColumn(column.name, column.type), read)
-    request = AggregateRequest(source, inputs, (numbers, state), (Measure(MeasureKind.RECORDS),))
+    own = InputColumn(column.name, column.type, column.expression)
+    stored = {"number": T.STRING} | ({} if column.expression is None else {"raw": T.STRING})
+    request = AggregateRequest(source, (*inputs(stored), own, read), (numbers, state), COUNT)
     counts = [(int(at), label) for (at, label), (count,) in by_key(engine, request).items()
               for _ in range(count)]  # fmt: skip
     assert [at for at, _ in sorted(counts)] == [*range(len(counts))]
@@ -188,20 +173,8 @@ def test_a_computed_value_has_its_state(
     source = csv_source(
         tmp_path, ["number", "raw"], [[str(n), t] for n, t in enumerate(texts)], CSV
     )
-    state, read = group_of(column)
-    numbers = keyed("number", map(str, range(20)))
-    inputs = (
-        InputColumn("number", T.STRING),
-        InputColumn("raw", T.STRING),
-        InputColumn(column.name, column.type, column.expression),
-        read,
-    )
-    request = AggregateRequest(source, inputs, (numbers, state), (Measure(MeasureKind.RECORDS),))
-    found = by_key(engine, request)
-    assert "unreadable" not in state.labels
-    assert [label for _, label in sorted(
-        (int(at), label) for (at, label), (count,) in found.items() if count
-    )] == [*texts.values()]  # fmt: skip
+    assert "unreadable" not in column.states
+    assert states_by_number(engine, source, column) == [*texts.values()]
 
 
 SPEC: dict[str, Any] = builders.spec(

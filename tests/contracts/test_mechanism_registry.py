@@ -6,7 +6,9 @@ import ast
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import builders
 import pytest
 
 import dprelease
@@ -17,43 +19,6 @@ from dprelease.model import Form, Noise, NoiseFamily
 from dprelease.planning.shared_releases import build_drafts
 
 PACKAGE = Path(dprelease.__file__).parent
-
-SPEC = """
-[release]
-name = "toy"
-[data]
-path = "data.csv"
-[privacy]
-unit = "row"
-adjacency = "add-remove"
-epsilon = 1
-[ledger]
-path = "ledger.jsonl"
-dataset = "toy"
-epsilon_cap = 2
-[columns.v]
-type = "integer"
-lower = 0
-upper = 9
-[columns.g]
-type = "string"
-keys = ["a", "b"]
-[[query]]
-name = "rows"
-statistic = "count"
-by = ["g"]
-EXTRA
-[[query]]
-name = "total"
-statistic = "sum"
-column = "v"
-[[query]]
-name = "usual"
-statistic = "mode"
-column = "g"
-[output]
-path = "out"
-"""
 
 
 class Dyadic(Laplace):
@@ -81,10 +46,21 @@ def is_power_of_two(number: Fraction) -> bool:
 
 
 @pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    (tmp_path / "data.csv").write_text("v,g\n" + "1,a\n" * 40 + "2,b\n" * 15)
-    (tmp_path / "toy.toml").write_text(SPEC.replace("EXTRA", ""))
-    return tmp_path / "toy.toml"
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("v,g\n" + "1,a\n" * 40 + "2,b\n" * 15)
+    return builders.spec(
+        ledger={"path": "ledger.sqlite", "dataset": "toy", "epsilon_cap": 2},
+        columns={
+            "v": {"type": "integer", "lower": 0, "upper": 9},
+            "g": {"type": "string", "keys": ["a", "b"]},
+        },
+        query=[
+            {"name": "rows", "statistic": "count", "by": ["g"]},
+            {"name": "total", "statistic": "sum", "column": "v"},
+            {"name": "usual", "statistic": "mode", "column": "g"},
+        ],
+    )
 
 
 @pytest.fixture
@@ -101,7 +77,7 @@ def numeric(plan: dprelease.Plan) -> list[dprelease.Step]:
 
 
 def test_a_new_mechanism_is_planned_certified_run_and_reported(
-    spec: Path, registered: Dyadic
+    spec: dict[str, Any], registered: Dyadic
 ) -> None:
     """The certifier derives the loss from the noise: a wider one costs less than its share."""
     planned = dprelease.plan(spec)
@@ -113,22 +89,24 @@ def test_a_new_mechanism_is_planned_certified_run_and_reported(
     assert choice.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     assert planned.loss.epsilon <= 1
     dprelease.run(spec)
-    report = json.loads((spec.parent / "out" / "report.json").read_text())
+    report = json.loads(Path("out", "report.json").read_text())
     scales = {Fraction(str(query["scale"])) for query in report["queries"] if "scale" in query}
     assert {step.noise.parameter for step in numeric(planned)} <= scales
 
 
-def test_without_its_line_nothing_of_it_is_left(spec: Path) -> None:
+def test_without_its_line_nothing_of_it_is_left(spec: dict[str, Any]) -> None:
     assert not any(is_power_of_two(step.noise.parameter) for step in numeric(dprelease.plan(spec)))
 
 
-def test_it_is_calibrated_for_a_budget_of_its_own(spec: Path, registered: Dyadic) -> None:
-    spec.write_text(SPEC.replace("EXTRA", "epsilon = 0.3"))
+def test_it_is_calibrated_for_a_budget_of_its_own(spec: dict[str, Any], registered: Dyadic) -> None:
+    spec["query"][0]["epsilon"] = 0.3
     first = dprelease.plan(spec).steps[0]
     assert first.noise == Noise(NoiseFamily.LAPLACE, Fraction(4))
 
 
-def test_of_several_the_one_that_errs_least_is_taken(spec: Path, registered: Dyadic) -> None:
+def test_of_several_the_one_that_errs_least_is_taken(
+    spec: dict[str, Any], registered: Dyadic
+) -> None:
     (first, *_) = build_drafts(dprelease.load(spec))
     pure, concentrated = list_options(first, "auto")
     assert pure is registered

@@ -1,4 +1,4 @@
-"""The quick way is taken where it can be, and its stand-ins give the same integers."""
+"""Stand-ins of the quick way give the same integers."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -6,19 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from msgspec.structs import replace
-from oracle.engine import get
+from tables import COUNT, T, asked, inputs
 
-from dprelease.engines.duckdb import duckdb_engine as embedded
 from dprelease.engines.duckdb import duckdb_session, text_numbers
 from dprelease.model import (
     AggregateRequest,
-    ColumnType,
-    ExactTable,
     Expression,
     Grid,
     Group,
-    InputColumn,
     Measure,
     MeasureKind,
     Quantity,
@@ -27,49 +22,9 @@ from dprelease.model import (
 from dprelease.sources.parquet.parquet_source import ParquetTable
 
 
-def request(path: Path, form: str, *groups: Group, total: bool = True) -> AggregateRequest:
-    inputs = (InputColumn("s", ColumnType.STRING), InputColumn("n", ColumnType.FLOAT))
-    quantity = Quantity("n", Grid(Fraction(1, 4), -20, 400), 3)
-    sums = (Measure(MeasureKind.SUM, quantity), Measure(MeasureKind.VALUES, quantity))
-    measures = (Measure(MeasureKind.RECORDS), *(sums if total else ()))
-    return AggregateRequest(Source(str(path), form), inputs, groups, measures)
-
-
-def plain(table: ExactTable) -> list[list[int]]:
-    return [list(column) for column in table.reveal()]
-
-
-@pytest.fixture(params=["csv", "parquet"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    texts, numbers = ["a", "b", "a", "x"] * 50, [1.5, -7.0, 99.25, 250.0] * 50
-    made = tmp_path / f"t.{request.param}"
-    if request.param == "csv":
-        rows = [f"{s},{n}" for s, n in zip(texts, numbers, strict=True)]
-        made.write_text("\n".join(["s,n", *rows, ""]))
-    else:
-        pq.write_table(pa.table({"s": texts, "n": numbers}), made)
-    return made
-
-
-def form(path: Path) -> str:
-    return path.suffix[1:]
-
-
-@pytest.mark.parametrize("total", [True, False])
-def test_a_count_without_groups_needs_no_careful_reader(
-    path: Path, total: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = request(path, form(path), total=total)
-    expected = plain(get("reference").aggregate(asked))
-    if form(path) == "csv":  # Parquet has one reader
-        monkeypatch.delattr(embedded, "read_carefully")
-    assert plain(get("duckdb").aggregate(asked)) == expected
-    assert expected[0] == [200]
-
-
-def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_optimizer_that_this_duckdb_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_session, "NEVER", (*duckdb_session.NEVER, "telepathy"))
-    with duckdb_session.open_session([str(path)]) as connection:
+    with duckdb_session.open_session(()) as connection:
         setting = "SELECT current_setting('disabled_optimizers')"
         ((names,),) = connection.execute(setting).fetchall()
     assert set(names.split(",")) == set(duckdb_session.NEVER) - {"telepathy"}
@@ -89,8 +44,11 @@ def test_texts_in_dictionaries_are_grouped_by_their_numbers(
     for name, texts in (("1", one), ("2", two)):
         table = pa.table({"s": texts, "n": [1.5, -7.0, 99.25, None] * 500})
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1500)
-    group = Group("s", ColumnType.STRING, KEYS, KEYS[:3], null_label="none", other="others")
-    asked = replace(request(tmp_path, "parquet", group), where=where)
+    group = Group("s", T.STRING, KEYS, KEYS[:3], null_label="none", other="others")
+    number = Quantity("n", Grid(Fraction(1, 4), -20, 400), 3)
+    measures = (*COUNT, Measure(MeasureKind.SUM, number), Measure(MeasureKind.VALUES, number))
+    read, source = inputs({"s": T.STRING, "n": T.FLOAT}), Source(str(tmp_path), "parquet")
+    request = AggregateRequest(source, read, (group,), measures, where)
     given_up = []
 
     class Told(text_numbers.TooManyTextsError):
@@ -100,8 +58,8 @@ def test_texts_in_dictionaries_are_grouped_by_their_numbers(
     monkeypatch.setattr(ParquetTable, "fast", lambda _table: None)
     monkeypatch.setattr(text_numbers, "MOST_TEXTS", most)
     monkeypatch.setattr(text_numbers, "TooManyTextsError", Told)
-    expected = plain(get("reference").aggregate(asked))
-    assert plain(get("duckdb").aggregate(asked)) == expected
+    expected = asked("reference", request)
+    assert asked("duckdb", request) == expected
     assert all(expected[0]) or where is not None
     read_by_groups_alone = where is None or "s" not in where.columns
     assert bool(given_up) == (most == 3 and read_by_groups_alone)

@@ -5,14 +5,14 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import builders
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from oracle.engine import get
+from tables import COUNT, T, asked, inputs, refused
 
 from dprelease.model import (
     AggregateRequest,
-    ColumnType,
     Dialect,
     Expression,
     Grid,
@@ -31,18 +31,13 @@ ODD = ["'", '"', '"; DROP TABLE keys0; --', "a'b\"c\nd", "\\", "\u00e9 \U0001f60
 
 
 def counted(source: Source, column: str, keys: tuple[str, ...], number: str) -> list[list[int]]:
-    labels = (*keys, "else", "none")
-    group = Group(column, ColumnType.STRING, labels, keys, None, "else", "none")
-    quantity = Quantity(number, Grid(Fraction(1), 0, 9))
-    measures = (Measure(MeasureKind.RECORDS), Measure(MeasureKind.SUM, quantity))
-    inputs = (InputColumn(column, ColumnType.STRING), InputColumn(number, ColumnType.FLOAT))
-    request = AggregateRequest(source, inputs, (group,), measures)
-    tables = []
-    for engine in ("duckdb", "reference"):
-        get(engine).inspect(source, inputs)
-        tables.append([list(each) for each in get(engine).aggregate(request).reveal()])
-    assert tables[0] == tables[1]
-    return tables[0]
+    group = Group(column, T.STRING, (*keys, "else", "none"), keys, None, "else", "none")
+    measures = (*COUNT, Measure(MeasureKind.SUM, Quantity(number, Grid(Fraction(1), 0, 9))))
+    read = inputs({column: T.STRING, number: T.FLOAT})
+    request = AggregateRequest(source, read, (group,), measures)
+    found = asked("duckdb", request)
+    assert found == asked("reference", request)
+    return found
 
 
 @pytest.mark.one_in(4)
@@ -74,14 +69,10 @@ def test_odd_names_in_conditions(tmp_path: Path) -> None:
     pq.write_table(pa.table([pa.array(["x'y", "z"])], [odd]), path)
     name = '"' + odd.replace('"', '""') + '"'
     where = Expression(f"{name} = 'x''y'", (odd,))
-    request = AggregateRequest(
-        Source(str(path), "parquet"),
-        (InputColumn(odd, ColumnType.STRING),),
-        (),
-        (Measure(MeasureKind.RECORDS, where=where),),
-    )
+    source, measures = Source(str(path), "parquet"), (Measure(MeasureKind.RECORDS, where=where),)
+    request = AggregateRequest(source, inputs({odd: T.STRING}), (), measures)
     for engine in ("duckdb", "reference"):
-        assert [list(each) for each in get(engine).aggregate(request).reveal()] == [[1]]
+        assert asked(engine, request) == [[1]]
 
 
 def test_a_nested_column_is_no_text(tmp_path: Path) -> None:
@@ -90,41 +81,7 @@ def test_a_nested_column_is_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": nested, "s": ["x", "b"], "m": [1.0, 2.0]}), path)
     source = Source(str(path), "parquet")
     assert counted(source, "s", ("x",), "m") == [[1, 1, 0], [1, 2, 0]]
-    with pytest.raises(Exception, match="can't be read as"):
-        get("duckdb").inspect(source, (InputColumn("n", ColumnType.STRING),))
-
-
-SPEC = """
-schema = 1
-[release]
-name = "plain"
-[data]
-path = "{folder}/{file}"
-[privacy]
-unit = "row"
-unit_description = "one sale"
-adjacency = "add-remove"
-epsilon = 1.0
-[ledger]
-epsilon_cap = 10
-[columns.s]
-type = "string"
-keys = ["a", "b"]
-source = "made up"
-[columns.n]
-type = "decimal"
-lower = 0
-upper = 20
-step = 0.01
-source = "made up"
-[[query]]
-name = "total"
-statistic = "sum"
-column = "n"
-by = ["s"]
-[output]
-path = "out"
-"""
+    assert "can't be read as" in refused(source, InputColumn("n", T.STRING)).message
 
 
 @pytest.mark.one_in(2)
@@ -132,11 +89,19 @@ path = "out"
 def test_a_spec_without_expressions_needs_no_parser(tmp_path: Path, file: str) -> None:
     (tmp_path / "d.csv").write_text("s,n\na,1\nb,2.5\n")
     pq.write_table(pa.table({"s": ["a", "b"], "n": [1.0, 2.5]}), tmp_path / "d.parquet")
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC.format(folder=tmp_path, file=file))
+    spec = builders.spec(
+        data={"path": str(tmp_path / file)},
+        ledger={"path": str(tmp_path / "ledger.sqlite"), "epsilon_cap": 10},
+        columns={
+            "s": {"type": "string", "keys": ["a", "b"]},
+            "n": {"type": "decimal", "lower": 0, "upper": 20, "step": 0.01},
+        },
+        query=[{"name": "total", "statistic": "sum", "column": "n", "by": ["s"]}],
+        output={"path": str(tmp_path / "out")},
+    )
     code = (
         "import sys; from dprelease import run\n"
-        f"run({str(spec)!r})\n"
+        f"run({spec!r})\n"
         "assert 'duckdb' in sys.modules\n"
         "assert 'sqlglot' not in sys.modules\n"
     )

@@ -7,9 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 import workbooks
 from oracle.engine import get
+from tables import COUNT, keyed
 
 import dprelease
 from dprelease.errors import ExitCode, Failure
@@ -17,7 +19,6 @@ from dprelease.model import (
     AggregateRequest,
     ColumnType,
     Grid,
-    Group,
     InputColumn,
     Measure,
     MeasureKind,
@@ -30,47 +31,7 @@ from dprelease.sources.xlsx import xlsx_source
 
 S, N = InputColumn("s", ColumnType.STRING), InputColumn("n", ColumnType.FLOAT)
 QUANTITY = Quantity("n", Grid(Fraction(1, 4), -20, 400), 3)
-KEYS = Group("s", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
-SPEC = """
-schema = 1
-[release]
-name = "parsed"
-[data]
-path = "t.xlsx"
-[privacy]
-unit = "row"
-unit_description = "one row"
-adjacency = "add-remove"
-epsilon = 1.0
-[ledger]
-epsilon_cap = 10
-[columns.s]
-type = "string"
-keys = ["a", "b"]
-source = "made up"
-[columns.n]
-type = "integer"
-lower = 0
-upper = 10
-source = "made up"
-[[query]]
-name = "rows"
-statistic = "count"
-by = ["s"]
-[[query]]
-name = "middle"
-statistic = "quantile"
-column = "n"
-q = [0.5]
-[[query]]
-name = "middles"
-statistic = "quantile"
-column = "n"
-q = [0.5]
-by = ["s"]
-[output]
-path = "out"
-"""
+KEYS = keyed("s", "ab")
 
 
 def write(path: Path, rows: int = 10, n: float = 1.5) -> Source:
@@ -80,7 +41,7 @@ def write(path: Path, rows: int = 10, n: float = 1.5) -> Source:
 
 def requests(source: Source) -> list[AggregateRequest]:
     """Two that read different columns."""
-    counted = AggregateRequest(source, (S,), (KEYS,), (Measure(MeasureKind.RECORDS),))
+    counted = AggregateRequest(source, (S,), (KEYS,), COUNT)
     added = AggregateRequest(source, (N,), (), (Measure(MeasureKind.SUM, QUANTITY),))
     return [counted, added]
 
@@ -126,8 +87,21 @@ def test_a_run_parses_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "t.xlsx")
-    (tmp_path / "s.toml").write_text(SPEC)
-    dprelease.run(tmp_path / "s.toml")
+    middle = {"statistic": "quantile", "column": "n", "q": [0.5]}
+    spec = builders.spec(
+        data={"path": "t.xlsx"},
+        ledger={"epsilon_cap": 10},
+        columns={
+            "s": {"type": "string", "keys": ["a", "b"]},
+            "n": {"type": "integer", "lower": 0, "upper": 10},
+        },
+        query=[
+            {"name": "rows", "statistic": "count", "by": ["s"]},
+            {"name": "middle", **middle},
+            {"name": "middles", **middle, "by": ["s"]},
+        ],
+    )
+    dprelease.run(spec)
     assert parsed == [[1, 3]]
     assert find_kept() is None
 
