@@ -25,33 +25,15 @@ from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.expressions.nodes import ExpressionError, Node
-from dprelease.model import ColumnType, Expression
+from dprelease.model import ColumnType
 
-__all__ = ["ExpressionError", "Node", "find_result_type", "parse", "parse_tree"]
+__all__ = ["ExpressionError", "Node", "parse_tree"]
 
 
-def parse_tree(text: str, types: Mapping[str, ColumnType]) -> Node:
+def parse_tree(
+    text: str, types: Mapping[str, ColumnType], want: Literal["condition", "value"] = "value"
+) -> Node:
     """Parse and type-check an expression.
-
-    Args:
-        text: One SQL condition or value.
-        types: Types of the declared columns, by name.
-
-    Returns:
-        The typed tree, of operations on the whitelist only.
-
-    Raises:
-        ExpressionError: The text is not an accepted expression.
-    """
-    from dprelease.expressions.whitelist import read
-
-    return read(text, types)
-
-
-def parse(
-    text: str, types: Mapping[str, ColumnType], want: Literal["condition", "value"]
-) -> Expression:
-    """Check an expression of the spec.
 
     Args:
         text: One SQL condition or value.
@@ -59,20 +41,17 @@ def parse(
         want: A condition must be boolean, or a bare NULL.
 
     Returns:
-        The text with the columns that it reads.
+        The typed tree, of operations on the whitelist only.
 
     Raises:
         ExpressionError: The text is not an accepted expression, or not a condition.
     """
-    node = parse_tree(text, types)
+    from dprelease.expressions.whitelist import read
+
+    node = read(text, types)
     if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
             f"a condition must be true or false, but this is {node.type}",
             "compare it with something, such as age >= 18",
         )
-    return Expression(text, node.list_columns())
-
-
-def find_result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
-    """Find the type of an expression's value (decimals count as float); None for NULL."""
-    return parse_tree(text, types).type
+    return node

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dprelease.model import ColumnType, Expression
 from dprelease.specfile.keys.section_reader import Part, SectionType
+
+if TYPE_CHECKING:
+    from dprelease.expressions import Node
 
 
 def read_expression(
@@ -20,38 +23,43 @@ def read_expression(
 
     ``keys``: where it stands in the section. Without a text there is none.
     """
-    if text is None:
-        return None
+    node = None if text is None else _parse(text, types, want, part, *keys)
+    return None if text is None or node is None else Expression(text, node.list_columns())
+
+
+def _parse(
+    text: str,
+    types: Mapping[str, ColumnType],
+    want: Literal["condition", "value"],
+    part: Part[SectionType],
+    *keys: str | int,
+) -> Node | None:
     # The SQL parser is large; specs without expressions don't pay for it.
-    from dprelease.expressions import ExpressionError, parse
+    from dprelease.expressions import ExpressionError, parse_tree
 
     try:
-        expression = parse(text, types, want)
-        _check_joined(text, types, part, *keys)
+        node = parse_tree(text, types, want)
     except ExpressionError as error:
         spot = f" (at character {error.offset + 1})" if error.offset else ""
         part.complain("E215", f"{error.message}{spot}", *keys, hint=error.hint)
         return None
-    return expression
+    _check_joined(text, node, part, *keys)
+    return node
 
 
-def _check_joined(
-    text: str, types: Mapping[str, ColumnType], part: Part[SectionType], *keys: str | int
-) -> None:
+def _check_joined(text: str, node: Node, part: Part[SectionType], *keys: str | int) -> None:
     """Complain of the expression with which all of the spec join too many texts."""
     # One statement may compute all of them for each record.
-    from dprelease.expressions import parse_tree
     from dprelease.expressions.growth import MOST_PIECES, count_pieces
 
     joined = part.reporter.joined
     before = sum(joined.values())
-    joined[text] = count_pieces(parse_tree(text, types))
+    joined[text] = count_pieces(node)
     if before <= MOST_PIECES < sum(joined.values()):
         part.complain(
             "E215",
             f"with this expression, the expressions of the spec join {sum(joined.values()):,} "
-            "texts, "
-            "intermediate results included",
+            "texts, intermediate results included",
             *keys,
             hint=f"the limit for all together is {MOST_PIECES}: join fewer columns, or make two "
             "releases",
@@ -62,15 +70,14 @@ def read_score(
     text: str, types: Mapping[str, ColumnType], part: Part[SectionType]
 ) -> tuple[Expression, ColumnType] | None:
     """Read an expression whose value is a number, with its type; complain if it is refused."""
-    expression = read_expression(text, types, "value", part, "score")
-    if expression is None:
+    node = _parse(text, types, "value", part, "score")
+    if node is None:
         return None
-    from dprelease.expressions import find_result_type
-
-    kind = find_result_type(text, types)
-    if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
-        message = f"a score must be a number, but this is {kind.value if kind else 'null'}"
+    if node.type not in (ColumnType.INTEGER, ColumnType.FLOAT):
+        message = (
+            f"a score must be a number, but this is {node.type.value if node.type else 'null'}"
+        )
         hint = "CASE WHEN ... THEN 1 ELSE 0 END turns a condition into a number"
         part.complain("E215", message, "score", hint=hint)
         return None
-    return expression, kind
+    return Expression(text, node.list_columns()), node.type

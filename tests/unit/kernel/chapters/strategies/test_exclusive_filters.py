@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracle.expressions import evaluate
 from thorough import examples
 
-from dprelease.expressions import parse, parse_tree
+from dprelease.expressions import parse_tree
 from dprelease.kernel.chapters.strategies.exclusive_filters import are_exclusive
 from dprelease.model import ColumnType, Expression
 from dprelease.planning.exclusive_conditions import MOST_NODES, find_exclusive
@@ -39,7 +39,7 @@ VALUES: Mapping[str, Sequence[Any]] = {
 
 @cache
 def condition(text: str) -> Expression:
-    return parse(text, TYPES, "condition")
+    return Expression(text, parse_tree(text, TYPES, "condition").list_columns())
 
 
 def is_exclusive(*texts: str) -> bool:
