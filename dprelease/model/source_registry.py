@@ -143,7 +143,7 @@ DRIVERS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
 
 _NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
 _TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
-_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
+VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def split_table_name(text: str) -> tuple[str, ...] | None:
@@ -159,4 +159,4 @@ def split_table_name(text: str) -> tuple[str, ...] | None:
 
 def is_variable_name(text: str) -> bool:
     """Tell if a text can name an environment variable; a URI can't."""
-    return _VARIABLE.fullmatch(text) is not None
+    return VARIABLE.fullmatch(text) is not None

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from dprelease.model.source_registry import VARIABLE, is_variable_name
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
 from dprelease.specfile.keys.number_texts import PLACES, SHARE, read_exact
@@ -27,7 +28,6 @@ from dprelease.specfile.keys.section_reader import (
 from dprelease.specfile.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSEEN = re.compile("[\u2028-\u202e\u2066-\u2069]")
@@ -148,7 +148,7 @@ def read_safe_name(value: object) -> str:
 def read_variable(value: object) -> str:
     """Read the name of an environment variable. What is refused is not shown: a URL has secrets."""
     name = read_option(value)
-    if not VARIABLE.fullmatch(name):
+    if not is_variable_name(name):
         hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself must not be in the spec"
         raise Refused("this is not the name of an environment variable", hint, "E106")
     return name
