@@ -78,8 +78,8 @@ class Share(NamedTuple):
 class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
-    ``labels`` are what people read of those of the first group, if anything else, as
-    ``group_title`` of its name, and ``unit_text`` after a figure.
+    ``labels`` are what people read of those of each group, as ``group_title`` of the first group's
+    name, and ``unit_text`` after a figure.
     ``raw``: they are from before changes after the noise, and ``published`` after them. ``unit`` is
     that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
@@ -97,7 +97,7 @@ class Figures(NamedTuple):
     raw: bool
     unit: Fraction
     title: str
-    labels: Mapping[str, str]
+    labels: tuple[Mapping[str, str], ...]
     group_title: str
     unit_text: str | None
     terms: tuple[Term, ...] | None = None
@@ -202,8 +202,10 @@ class Published:
         agreed = {column.name: column.agreed for column in described.columns}
         by_name = {column.name: column for column in table.columns}
         first = keys[0] if keys else None
-        values_of_first = dict.fromkeys(first.values) if first else ()
-        labels = {_label(key): write_key(first, key) for key in values_of_first} if first else {}
+        labels = tuple(
+            {_label(value): write_key(key, value) for value in dict.fromkeys(key.values)}
+            for key in keys
+        )
         counts: dict[str, Figures] = {}
         result: list[Figures] = []
         for column in table.columns:

@@ -375,7 +375,7 @@ class _Reader:
             tables = ", ".join(f"{figures.table}.{figures.name}" for figures in matches)
             raise build_refusal("E842", f'several tables have "{name}"', f"write one of {tables}")
         (figures,) = matches
-        labels: dict[str, str] = {}
+        wanted: dict[str, str] = {}
         if self._sign("["):
             while True:
                 group = self._find_known_name(self._groups)
@@ -383,7 +383,7 @@ class _Reader:
                     hint = f"its groups are: {', '.join(figures.groups) or 'none'}"
                     raise build_refusal("E842", f'"{name}" has no such group', hint)
                 self._expect("=")
-                labels[group] = self._label()
+                wanted[group] = _find_key(figures, group, self._label())
                 if not self._sign(","):
                     break
             self._expect("]")
@@ -391,8 +391,8 @@ class _Reader:
             place
             for place, row in enumerate(figures.rows)
             if all(
-                group not in labels or labels[group] == normalize("NFC", label)
-                for group, label in zip(figures.groups, row, strict=True)
+                group not in wanted or wanted[group] == normalize("NFC", key)
+                for group, key in zip(figures.groups, row, strict=True)
             )
         ]
         if not figures.rows:
@@ -400,7 +400,7 @@ class _Reader:
             raise build_refusal("E842", problem, "combine figures of a table that has rows")
         if not places:
             raise build_refusal(
-                "E842", f'"{name}" has no such cell', _build_labels_hint(figures, labels)
+                "E842", f'"{name}" has no such cell', _build_labels_hint(figures, wanted)
             )
         return figures, places
 
@@ -455,13 +455,21 @@ _FUNCTION = re.compile(r"\s*(?P<name>sum|mean)\s*\(")
 _WORD = re.compile(r"\w")
 
 
-def _build_labels_hint(figures: Figures, labels_wanted: Mapping[str, str]) -> str:
-    """Name the labels of the first group of which one was not found, as files write them."""
-    for place, group in enumerate(figures.groups):
-        labels = list(dict.fromkeys(row[place] for row in figures.rows))
-        if labels_wanted.get(group, labels[0]) not in labels:
-            examples = ", ".join(f'"{label}"' for label in labels[:10])
-            return f"write labels as the file does; those of {group} begin: {examples}"
+def _find_key(figures: Figures, group: str, text: str) -> str:
+    """Find the key that a text is, or else the one that readers see as this text."""
+    labels = figures.labels[figures.groups.index(group)]
+    if any(text == normalize("NFC", key) for key in labels):
+        return text
+    shown = [key for key, label in labels.items() if text == normalize("NFC", label)]
+    return normalize("NFC", shown[0]) if len(shown) == 1 else text
+
+
+def _build_labels_hint(figures: Figures, wanted: Mapping[str, str]) -> str:
+    """Name the keys of the first group of which one was not found, as files write them."""
+    for group, labels in zip(figures.groups, figures.labels, strict=True):
+        if wanted.get(group, next(iter(labels))) not in labels:
+            examples = ", ".join(f'"{key}"' for key in list(labels)[:10])
+            return f"write labels as file or report do; those of {group} begin: {examples}"
     return "the table has no row with all these labels"
 
 

@@ -1,5 +1,6 @@
 """`dprelease combine`: sums, differences and shares of a release's figures, and what it refuses."""
 
+import csv
 import json
 import shutil
 
@@ -13,9 +14,9 @@ def released(run_once, folder):
     shutil.copytree(run_once, folder, dirs_exist_ok=True)
 
 
-def read_figures(folder):
-    lines = (folder / "out" / "by_region.csv").read_text().splitlines()
-    return [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+def read_figures(folder, table="by_region"):
+    with (folder / "out" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.mark.usefixtures("released")
@@ -99,6 +100,27 @@ def test_a_label_may_be_written_in_either_normal_form(cli, folder):
     for town in ("Orl\u00e9ans", "Orle\u0301ans"):
         told = json.loads(cli("combine", "--json", "out", f'visits[region="{town}"]').out)
         assert told["value"] == float(north["visits"])
+
+
+def test_a_label_may_be_written_as_readers_see_it(cli, folder, spec):
+    spec(
+        ('keys = ["north", "south"]', 'keys = ["north", "south"]\nlabels = { north = "The North", '
+         'south = "north" }'),
+        ("upper = 100\n", "upper = 100\nbins = [0, 10, 101]\n"),
+        ('statistic = "count"\nby = ["region"]', 'statistic = "count"\nby = ["region", "days"]'),
+    )  # fmt: skip
+    assert cli("run", "small.toml", "-q").code == 0
+
+    def ask(cell: str) -> object:
+        return json.loads(cli("combine", "--json", "out", f"visits[{cell}]").out)["value"]
+
+    figures = read_figures(folder, "by_region_days")
+    by_key = {(row["region"], row["days"]): float(row["visits"]) for row in figures}
+    for bins, shown in (("[0, 10)", "0 to 9"), ("[10, 101]", "10 to 101")):
+        for days in (bins, shown):
+            assert ask(f'region="The North", days="{days}"') == by_key["north", bins]
+            assert ask(f'region="north", days="{days}"') == by_key["north", bins]  # a key first
+    assert "E842" in cli("combine", "out", 'visits[region="the north", days="0 to 9"]').err
 
 
 @pytest.mark.usefixtures("released")

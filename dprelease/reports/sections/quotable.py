@@ -200,7 +200,7 @@ def _word_extreme(
 
 def _name_group(figures: Figures, place: int) -> str:
     key = figures.rows[place][0]
-    return figures.labels.get(key, key)
+    return figures.labels[0].get(key, key)
 
 
 def _write_words(ranked: Ranked, place: int, column: Column | None) -> dict[str, str]:
