@@ -19,7 +19,6 @@ import dprelease
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import LANGUAGES
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
-from dprelease.report_format import REPORT_FORMATS, ReportFormat
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^```python\n# (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
@@ -240,12 +239,29 @@ def test_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.exit_code is not None
 
 
-def test_the_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = example("dprelease/reports/renderers/outline.py")
-    line = eval(EXAMPLES["a line of dprelease/report_format.py"], {"ReportFormat": ReportFormat})
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(REPORT_FORMATS, line.name, line)
-    dprelease.run(written(tmp_path, FORMATS='["outline", "json"]'))
-    outline = (tmp_path / "out" / line.file).read_text()
+OUTLINE = "dprelease/reports/renderers/outline.py"
+
+
+def test_the_report_format(tmp_path: Path) -> None:
+    """A format is a file and a line: runs, the data package, `report` and the schema know it."""
+    site, out, again = (tmp_path / name for name in ("site", "out", "again"))
+    shutil.copytree(ROOT / "dprelease", site / "dprelease")
+    (site / OUTLINE).write_text(EXAMPLES[OUTLINE], encoding="utf-8")
+    line = EXAMPLES["a line of dprelease/report_format.py"]
+    registry = site / "dprelease" / "report_format.py"
+    add_text(registry, "    for form in (\n", f"        {line.strip()},\n")
+
+    spec = written(tmp_path, FORMATS='["outline", "json"]')
+    report = ["report", str(out), "--format", "outline", "-o", str(again)]
+    # the second time a file of ours is replaced
+    said = execute(site, ["run", str(spec)], report, report, ["schema"])
+    assert "> run 0" in said
+    assert said.count("> report 0") == 2
+    assert '"outline"' in said
+    outline = (out / "report.txt").read_text()
     assert outline.startswith("Outline by dprelease\ntoy\n\nEverything in this release")
     assert "\nTHE FIGURES\n" in outline
+    assert again.read_text() == outline
+    listed = json.loads((out / "datapackage.json").read_text())["resources"]
+    (told,) = [resource for resource in listed if resource["path"] == "report.txt"]
+    assert (told["mediatype"], told["encoding"]) == ("text/plain", "utf-8")

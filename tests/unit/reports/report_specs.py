@@ -19,6 +19,34 @@ PEOPLE: dict[str, Any] = {
 }
 DELTA = Decimal("1e-8")
 SELECTED: dict[str, Any] = {"by": ["town"], "partition_selection": {"delta": DELTA}}
+BEST: dict[str, Any] = {
+    "statistic": "best",
+    "candidates": [100, 101, 401, 402],
+    "score": "CASE WHEN days >= candidate THEN candidate ELSE 0 END",
+    "score_upper": 402,
+}
+EVERY: dict[str, dict[str, Any]] = {
+    "count": {},
+    "count_units": {},
+    "count_distinct": {"column": "town"},
+    "sum": {"column": "days"},
+    "mean": {"column": "days"},
+    "variance": {"column": "days"},
+    "stddev": {"column": "days"},
+    "proportion": {"where": "urgent"},
+    "ratio": {"numerator": {"column": "days"}, "denominator": "urgent"},
+    "histogram": {"column": "region"},
+    "cumulative": {"column": "days", "bins": [0, 10, 100], "q": [Decimal("0.25"), Decimal("0.5")]},
+    "density": {"column": "days", "points": 5},
+    "quantile": {"column": "days", "q": [Decimal("0.25"), Decimal("0.5")]},
+    "median": {"column": "days"},
+    "min": {"column": "days"},
+    "max": {"column": "days"},
+    "mode": {"column": "region"},
+    "top_k": {"column": "region", "k": 2},
+    "best": {key: value for key, value in BEST.items() if key != "statistic"},
+}
+"""Every statistic that is no list of tables, with what it needs of a spec."""
 
 
 def spec(*queries: Mapping[str, Any], **privacy: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import builders
 import pytest
+from report_specs import EVERY
 
 import dprelease
 from dprelease.cli.guard import execute
@@ -34,24 +35,13 @@ COLUMNS: Mapping[str, Any] = {
     "weighting": {"type": "decimal", "lower": 0, "upper": 4, "step": Decimal("0.5")},
 }
 QUERIES: Mapping[str, Mapping[str, Any]] = {
-    "count": {},
-    "count_units": {},
-    "count_distinct": {"column": "town"},
-    "sum": {"column": "days"},
-    "mean": {"column": "days"},
-    "variance": {"column": "days"},
-    "stddev": {"column": "days"},
+    **EVERY,
     "ratio": {"numerator": {"column": "days", "where": "urgent"}, "denominator": {}},
-    "proportion": {"where": "urgent"},
     "histogram": {"column": "age"},
     "density": {"column": "days", "bandwidth": 9, "points": 10},
     "marginals": {"attributes": [["region"], ["town"]]},
     "quality": {"columns": ["days"]},
     "cumulative": {"column": "age", "q": [0.5]},
-    "quantile": {"column": "days", "q": [0.5]},
-    "median": {"column": "days"},
-    "min": {"column": "days"},
-    "max": {"column": "days"},
     "mode": {"column": "town"},
     "top_k": {"column": "town", "k": 2},
     "best": {"candidates": [20, 50], "score": "IF", "score_upper": 50, "score_step": 1},

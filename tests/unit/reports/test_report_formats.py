@@ -1,11 +1,6 @@
-"""A format of a report is one file and one line of the registry."""
+"""Each format of a report has a file and a mark of its own."""
 
-import json
-import shutil
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -16,18 +11,6 @@ from dprelease.language import LANGUAGES
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.report_formats import is_rendered
 
-TOY = """
-from dprelease.reports.sections.document import Paragraph
-
-
-def render(document, facts):
-    lines = [document.title, facts.guarantee]
-    for section in document.sections:
-        lines.append(section.title)
-        lines += [part.text for part in section.parts if isinstance(part, Paragraph)]
-    return "\\n".join(lines) + "\\n"
-"""
-LINE = '        ReportFormat("toy", "report.toy", "text/plain", "toy", ("\\nsmall\\n",)),\n'
 SPEC = """
 [release]
 name = "small"
@@ -42,46 +25,7 @@ statistic = "count"
 epsilon = 1
 [output]
 path = "out"
-[report]
-formats = ["toy", "json"]
 """
-
-
-@pytest.mark.thorough
-def test_a_new_format_is_one_file_and_one_line(tmp_path):
-    package = tmp_path / "place" / "dprelease"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(dprelease.__file__).parent, package, ignore=ignored)
-    (package / "reports" / "toy.py").write_text(TOY)
-    registry = package / "report_format.py"
-    before, mark, after = registry.read_text().partition("    for form in (\n")
-    registry.write_text(before + mark + LINE + after)
-    (tmp_path / "small.csv").write_text("a\n1\n2\n")
-    (tmp_path / "small.toml").write_text(SPEC)
-
-    def command(*arguments):
-        done = subprocess.run(
-            [sys.executable, "-m", "dprelease", *arguments],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(package.parent)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    command("run", "small.toml")
-    published = (tmp_path / "out" / "report.toy").read_text()
-    assert published.startswith("small\nEverything in this release together satisfies")
-    assert "\nThe figures\n" in published
-    assert command("report", "out", "--format", "toy") == published
-    command("report", "out", "--format", "toy", "-o", "again.toy")
-    command("report", "out", "--format", "toy", "-o", "again.toy")  # a file of ours is replaced
-    listed = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
-    toy = next(resource for resource in listed if resource["path"] == "report.toy")
-    assert (toy["mediatype"], toy["format"], toy["encoding"]) == ("text/plain", "toy", "utf-8")
-    assert '"toy"' in command("schema")
 
 
 def test_no_two_formats_share_a_file_or_a_mark():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from report_specs import DELTA, PEOPLE, SELECTED
+from report_specs import BEST, DELTA, EVERY, PEOPLE, SELECTED
 
 from dprelease.language import word
 from dprelease.mechanisms.exponential import find_shortfall
@@ -20,33 +19,6 @@ from dprelease.reports.facts.query_facts import describe_queries
 from dprelease.reports.model.json_form import to_json
 
 LEVEL = Fraction(95, 100)
-BEST = {
-    "statistic": "best",
-    "candidates": [100, 101, 401, 402],
-    "score": "CASE WHEN days >= candidate THEN candidate ELSE 0 END",
-    "score_upper": 402,
-}
-EVERY: dict[str, dict[str, Any]] = {
-    "count": {},
-    "count_units": {},
-    "count_distinct": {"column": "town"},
-    "sum": {"column": "days"},
-    "mean": {"column": "days"},
-    "variance": {"column": "days"},
-    "stddev": {"column": "days"},
-    "proportion": {"where": "urgent"},
-    "ratio": {"numerator": {"column": "days"}, "denominator": "urgent"},
-    "histogram": {"column": "region"},
-    "cumulative": {"column": "days", "bins": [0, 10, 100], "q": [Decimal("0.25"), Decimal("0.5")]},
-    "density": {"column": "days", "points": 5},
-    "quantile": {"column": "days", "q": [Decimal("0.25"), Decimal("0.5")]},
-    "median": {"column": "days"},
-    "min": {"column": "days"},
-    "max": {"column": "days"},
-    "mode": {"column": "region"},
-    "top_k": {"column": "region", "k": 2},
-    "best": {key: value for key, value in BEST.items() if key != "statistic"},
-}
 
 
 def collect_facts(planned: Any, query: dict[str, Any], **privacy: Any) -> dict[str, Any]:
