@@ -33,7 +33,9 @@ def explain_step(step: Step, interval: Fraction) -> list[str]:
     if (threshold := describe_threshold(step, interval)) is not None:
         sentences.append(_explain_threshold(threshold, interval))
         if step.noise.family is NoiseFamily.CUT_LAPLACE:
-            sentences.append(_explain_cut(step, threshold))
+            units = say("words.people") if threshold.counts == "people" else say("words.rows")
+            reach = step.noise.reach
+            sentences.append(say("explanations.private_keys_cut", reach=reach, units=units))
         if threshold.column is not None:
             sentences.append(_explain_values(step, threshold.column, interval))
     elif step.query.private:
@@ -105,11 +107,6 @@ def _explain_threshold(threshold: Threshold, interval: Fraction) -> str:
         hidden_below=threshold.hidden_below,
         interval=write_percent(interval),
     )
-
-
-def _explain_cut(step: Step, threshold: Threshold) -> str:
-    units = say("words.people") if threshold.counts == "people" else say("words.rows")
-    return say("explanations.private_keys_cut", reach=step.noise.reach, units=units)
 
 
 def _explain_values(step: Step, column: str, interval: Fraction) -> str:

@@ -47,9 +47,7 @@ def summarize_privacy(facts: PlanFacts, plan: str | None) -> PrivacyFacts:
             this_release=_bound_beliefs(meaning.beliefs, loss.delta),
             all_releases=_bound_total(so_far),
             cap_used_up=_bound_total(cap),
-            ten_together=None
-            if many is None or not many.beliefs or many.beliefs[-1] is None
-            else (_complement(many.beliefs[-1]), many.beliefs[-1]),
+            ten_together=_bound_belief(many.beliefs[-1] if many and many.beliefs else None),
         ),
         checklist=Checklist(
             ruled_out=counts["checked"],
@@ -84,6 +82,7 @@ def _bound_beliefs(beliefs: Sequence[Beliefs], delta: Number) -> tuple[Number, N
     return row.posterior_low, row.posterior_high
 
 
-def _complement(share: Number) -> Number:
-    # Both were rounded outward, to so many digits.
-    return float(f"{1 - share:.12g}")
+def _bound_belief(most: Number | None) -> tuple[Number, Number] | None:
+    """Give what a belief of one half stays between, by the most that it may become."""
+    # Both ends were rounded outward, to so many digits.
+    return None if most is None else (float(f"{1 - most:.12g}"), most)

@@ -162,15 +162,12 @@ def _has_default(node: Node) -> bool:
 
 def _spell(node: Node) -> str:
     """Spell a value; conditions inside it as conditions."""
-    spell = _OWN_WAYS.get(node.op)
-    return _spell_with(_choose_words(node), node) if spell is None else spell(node)
-
-
-def _choose_words(node: Node) -> str:
-    """Choose the sentence of an operation: days and moments are before or after, not less."""
+    if node.op in _OWN_WAYS:
+        return _OWN_WAYS[node.op](node)
     if node.op in COMPARISONS_OF_TIMES and node.args[0].type in TIMES:
-        return COMPARISONS_OF_TIMES[node.op]
-    return (COMPARISONS | ARITHMETIC | PHRASES)[node.op]
+        # days and moments are before or after, not less
+        return _spell_with(COMPARISONS_OF_TIMES[node.op], node)
+    return _spell_with((COMPARISONS | ARITHMETIC | PHRASES)[node.op], node)
 
 
 def _spell_with(key: str, node: Node) -> str:

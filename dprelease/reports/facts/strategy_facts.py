@@ -19,7 +19,6 @@ from dprelease.model import (
     Read,
     Step,
     Strategy,
-    Term,
 )
 from dprelease.postprocess.intervals.combined_figure import compute_combined_variance
 from dprelease.postprocess.intervals.figure_terms import weigh_terms
@@ -105,16 +104,14 @@ def _query(plan: Plan, read: Read) -> CombinedQuery:
                 groups=term.groups,
                 part=term.part,
             )
-            for term in _list_terms(read)
+            # of a figure in its unit, or of the parts of a quotient
+            for term in (
+                weigh_terms(read.terms, read.factors) if len(read.factors) == 1 else read.terms
+            )
         ),
         share=() if share is None else tuple(map(write_exact, share)),
         record="" if record is None else write_exact(record),
     )
-
-
-def _list_terms(read: Read) -> Sequence[Term]:
-    """List the terms of a figure in its unit, or those of the parts of a quotient."""
-    return weigh_terms(read.terms, read.factors) if len(read.factors) == 1 else read.terms
 
 
 def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:

@@ -54,7 +54,7 @@ PAPER = 52
 WORD = 16
 FEW = 4  # a table of so many columns stays one on a phone
 
-_CODE = re.compile(r"`([^`]*)`")
+_CODE, _AS_CODE = re.compile(r"`([^`]*)`"), r"<code>\1</code>"
 _CSS_SPACE = re.compile(r"(?<=[{;:,]) | (?=\{)|;? (?=\})")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -104,11 +104,6 @@ def _join_lines(parts: Iterable[Html]) -> Html:
     return Html("".join(f"{part}\n" for part in parts))
 
 
-def _render_code(text: str) -> Html:
-    """Render a sentence of ours; text between backticks is code."""
-    return Html(_CODE.sub(r"<code>\1</code>", _escape(text)))
-
-
 def _format_card_name(name: str) -> str:
     """Format a name for a style sheet, which takes text alone."""
     return name.replace("_", "_\u200b")
@@ -130,13 +125,16 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         build_tag("title", document.title, " \u2013 ", document.form),
         build_tag("style", style),
     ]
+    links = (
+        build_tag("a", section.short, href=f"#{section.name}")
+        for section in document.sections
+        if section.short
+    )
     body = [
         build_tag("a", say("page.skip_to_report"), class_="skip", href="#main"),
         *([build_tag("aside", document.mark, class_="mark")] if document.mark else []),
         build_tag("header", NEW_LINE, _render_wide(_render_header(document)), NEW_LINE),
-        build_tag(
-            "nav", _render_wide([_render_contents(document)]), aria_label=say("page.contents")
-        ),
+        build_tag("nav", _render_wide([_list(links)]), aria_label=say("page.contents")),
         build_tag(
             "main",
             Html("\n\n"),
@@ -178,14 +176,6 @@ def _render_header(document: Document) -> list[Html]:
         build_tag("h1", document.title),
         _render_definitions(document.basics, "facts"),
     ]
-
-
-def _render_contents(document: Document) -> Html:
-    return _list(
-        build_tag("a", section.short, href=f"#{section.name}")
-        for section in document.sections
-        if section.short
-    )
 
 
 def _render_section(section: Section) -> Html:
@@ -268,7 +258,8 @@ def _render_part(part: Part) -> Html:  # noqa: PLR0911 - one for each kind
             link = _join((part.link, ": ")) if part.link else NONE
             return build_tag("p", link, part.text, class_=style)
         case Bullets():
-            return _list(_render_code(line) if part.code else _escape(line) for line in part.lines)
+            lines = map(_escape, part.lines)
+            return _list(Html(_CODE.sub(_AS_CODE, line)) if part.code else line for line in lines)
         case Tiles():
             return _list(map(_render_tile, part.tiles), "tiles")
         case Table():

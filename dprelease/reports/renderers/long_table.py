@@ -29,12 +29,12 @@ def render_tables(_facts: object, tables: Mapping[str, OutputTable]) -> str:
     """
     lines = [",".join(HEADER)]
     for table in tables.values():
-        lines += (",".join(map(_write_missing, line)) for line in _iter_lines(table))
+        # what is missing is no empty text
+        lines += (
+            ",".join(write_field(text) if text else "" for text in line)
+            for line in _iter_lines(table)
+        )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _write_missing(text: str) -> str:
-    return write_field(text) if text else ""  # what is missing is no empty text
 
 
 def _iter_lines(table: OutputTable) -> Iterator[tuple[str, ...]]:

@@ -258,14 +258,11 @@ def _describe_sums(figures: Figures) -> dict[str, str]:
     cells = f"sum({name})"
     examples = {cells: say("use.example.sum")}
     if len(labels) > 1:
-        first_sum, second_sum = (f'sum({name}[{group}="{_escape(label)}"])' for label in labels[:2])
+        quoted = (label.replace("\\", "\\\\").replace('"', '\\"') for label in labels[:2])
+        first_sum, second_sum = (f'sum({name}[{group}="{label}"])' for label in quoted)
         examples[f"{first_sum} - {second_sum}"] = say("use.example.difference")
         examples[f"100 * {first_sum} / {cells}"] = say("use.example.share")
     return examples
-
-
-def _escape(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"')
 
 
 # --- errors ---------------------------------------------------------------------------------------

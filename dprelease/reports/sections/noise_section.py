@@ -66,7 +66,9 @@ def build_noise_section(facts: PlanFacts, level: float, released: bool) -> Secti
                 (
                     *(() if released else map(Paragraph, _list_definition(query))),
                     Definitions(tuple(_iter_details(query))),
-                    *map(Paragraph, _list_sentences(query)),
+                    # what a table of scales can't explain, and what is done after the noise
+                    *map(Paragraph, query.explained),
+                    *map(Paragraph, query.finishing.explained if query.finishing else ()),
                 ),
                 query.name,
             )
@@ -157,11 +159,6 @@ def _list_definition(query: Query) -> tuple[str, ...]:
         " ".join(query.groups + query.outside),
     )
     return tuple(filter(None, texts))
-
-
-def _list_sentences(query: Query) -> tuple[str, ...]:
-    """List what a table of scales can't explain, and what is done after the noise."""
-    return query.explained + (query.finishing.explained if query.finishing else ())
 
 
 def _build_query_table(facts: PlanFacts) -> Table:
