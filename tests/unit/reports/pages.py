@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,6 +21,7 @@ from dprelease.ledger.identity import run_id
 from dprelease.model import OutputTable, Plan
 from dprelease.release.bundle import Publication
 from dprelease.report_format import REPORT_FORMATS
+from dprelease.reports.charts.svg import Chart
 from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
@@ -154,6 +156,22 @@ def render_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form
     """A report in JSON values, in a format."""
     (content,) = render_report(read_report_json(report), tables, [form]).values()
     return content
+
+
+def shapes(chart: Chart, kind: str, style: str) -> list[ElementTree.Element]:
+    """The shapes of a chart that have a style."""
+    root = ElementTree.fromstring(chart.svg)
+    return [each for each in root.iter(kind) if each.get("class") == style]
+
+
+def list_texts(chart: Chart) -> list[str]:
+    """All that is written in a chart, in the order of drawing."""
+    return [each.text or "" for each in ElementTree.fromstring(chart.svg).iter("text")]
+
+
+def read_points(path: ElementTree.Element) -> list[tuple[float, ...]]:
+    """The corners of a path of straight lines."""
+    return [tuple(map(float, pair.split())) for pair in path.attrib["d"].strip("MZ").split("L")]
 
 
 def get_tables(made: Publication) -> dict[str, OutputTable]:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
+from pages import list_texts, read_points, shapes
 
 from dprelease.model import OutputColumn
 from dprelease.model.outputs import get_ending
@@ -56,11 +57,6 @@ from dprelease.reports.model.report_model import (
 from dprelease.reports.sections.document import Group
 from dprelease.reports.sections.figures_section import iter_first_rows
 from dprelease.reports.sections.guarantee_section import build_meaning_section
-
-
-def shapes(chart, kind, style):
-    root = ElementTree.fromstring(chart.svg)
-    return [each for each in root.iter(kind) if each.get("class") == style]
 
 
 def test_names_of_pictures_and_numbers_of_coordinates():
@@ -190,7 +186,7 @@ def test_a_few_days_are_no_time_to_draw():
         return draw_spending_chart(replace(LEDGER, history=tuple(history)))
 
     assert draw("04T08:59:59") is None
-    texts = [each.text for each in ElementTree.fromstring(draw("04T09:00:00").svg).iter("text")]
+    texts = list_texts(draw("04T09:00:00"))
     assert "this release" in texts
 
 
@@ -198,7 +194,7 @@ def test_beliefs_are_those_of_the_tables(facts):
     first, second = facts.meaning.beliefs
     chart = draw_band_chart([first, second])
     (band,) = shapes(chart, "path", "band-1")
-    points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
+    points = read_points(band)
     low, high = compute_posterior(0.5, 1.0)
     by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
     assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.11) for each in (high, low)]
@@ -233,7 +229,7 @@ def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
     row = Belief(prior=0.5, posterior_low=0, posterior_high=1)
     table = Beliefs(about="a", epsilon=epsilon, delta=0, rows=(row,))
     (band,) = shapes(draw_band_chart([table]), "path", "band-1")
-    drawn = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
+    drawn = read_points(band)
     points = [((x - 46) / 290, (244 - y) / 232) for x, y in drawn]
     corner = points.index((1, 1))
     upper, lower = points[: corner + 1], points[corner:][::-1]
@@ -263,7 +259,7 @@ def test_a_long_legend_is_wrapped(facts):
     about = "what the person's rows say, if they are in the table, of anything that it holds"
     table = replace(facts.meaning.beliefs[0], epsilon=10, about=about)
     chart = draw_band_chart([table, table])
-    said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    said = list_texts(chart)
     assert max(map(len, said)) <= 42
     assert " ".join(said).count(f"epsilon 10: {about}") == 2
     height = float(ElementTree.fromstring(chart.svg).find(".//svg").get("viewBox").split()[3])
@@ -391,7 +387,7 @@ def test_errors_fall_with_the_size_of_a_group(facts):
     chart = draw_error_chart([query()], columns, "people")
     assert chart.rows[0][2:] == ("10%", "1%", "0.1%", "0.01%")
     (line,) = shapes(chart, "path", "stroke-1")
-    ends = [tuple(map(float, pair.split())) for pair in line.get("d")[1:].split("L")]
+    ends = read_points(line)
     assert ends == [(46, 10), (pytest.approx(289.2), 210)]
     assert draw_error_chart([query(noise_halfwidth=None)], columns, "people") is None
 
@@ -400,7 +396,7 @@ def test_a_long_name_leaves_room_for_what_stands_beside_it():
     """At the size of letters on a phone, where one takes about half of it."""
     name = "a_very_long_name_of_a_query_that_goes_on_and_on"
     chart = draw_error_chart([query(name=name, noise_halfwidth=70.4)], [], "people")
-    said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    said = list_texts(chart)
     first, *rest = [each for each in said if "_" in each]
     (share,) = [each for each in said if each.endswith("at 1,000")]
     assert f"{first}{''.join(rest)}".replace(" ", "") == f"1{name}"
@@ -425,8 +421,7 @@ def test_sizes_are_named_for_what_is_counted():
     def axis(*statistics):
         queries = [query(name=each, statistic=each) for each in statistics]
         chart = draw_error_chart(queries, [], "people")
-        said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
-        return next(each for each in said if each.endswith("in the group")), chart.rows
+        return next(t for t in list_texts(chart) if t.endswith("in the group")), chart.rows
 
     assert axis("count")[0] == "records in the group"
     assert axis("count_units")[0] == "people in the group"

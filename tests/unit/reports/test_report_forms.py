@@ -4,10 +4,10 @@ from functools import partial
 from itertools import pairwise
 from time import process_time
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
+from pages import list_texts, read_points, shapes
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.model.outputs import ColumnNames
@@ -19,11 +19,6 @@ from dprelease.reports.sections.figures_section import build_figures_section, li
 
 NO_ORDER: dict[str, frozenset[str]] = {}
 AGES = {"age": frozenset({"not known"})}
-
-
-def shapes(chart, kind, style):
-    root = ElementTree.fromstring(chart.svg)
-    return [each for each in root.iter(kind) if each.get("class") == style]
 
 
 def table(values, halves=None, keys=None, flags=None, decimals=0):
@@ -108,7 +103,7 @@ def test_an_ordered_key_is_a_line_with_a_band_and_other_keys_stand_apart():
     keys = {"age": ["0", "10", "40", "not known"]}
     chart = draw_chart(table([30, 60, 50, 10], keys=keys), AGES)
     (line,) = shapes(chart, "path", "stroke-1")
-    points = [tuple(map(float, each.split())) for each in line.get("d")[1:].split("L")]
+    points = read_points(line)
     assert len(points) == 3
     steps = [after[0] - before[0] for before, after in pairwise(points)]
     assert steps[1] == pytest.approx(3 * steps[0], abs=0.2)  # places are those of the numbers
@@ -133,7 +128,7 @@ def test_facets_of_a_few_rows_are_one_picture_with_a_mark_for_each():
     assert len(dots) == 3 + 1  # with the one of the legend
     assert squares[0] - dots[0] == pytest.approx((dots[1] - dots[0]) / 2, abs=0.2)
     assert float(hollow.get("x")) + 2.8 == pytest.approx(2 * dots[1] - squares[0], abs=0.2)
-    texts = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    texts = list_texts(chart)
     assert [text for text in texts if text[0] == "r"] == ["r0", "r1", "r2"]
     assert texts[-2:] == ["0", "10"]
     assert "Each age has its own mark, in the order of the lines below." in chart.description
