@@ -125,6 +125,18 @@ def test_a_mean_with_laplace_noise_is_the_mean_of_the_answers() -> None:
     assert mean.figure.lower < Fraction(10, 16) < mean.figure.upper
 
 
+def test_less_noise_makes_no_interval_wider() -> None:
+    tally = Tally(1000, sums={"n": Fraction(10)})
+    widths = []
+    for part in (1, 2, 4, 8, 16, 30, 60, 150, 200, 1000):
+        step = build_step(numeric("n", GRID, LaplaceLaw(Fraction(7, part))))
+        (mean,) = estimate_all(step, tally, ENDS).means
+        assert mean.figure.lower <= float(mean.figure.value) <= mean.figure.upper
+        widths.append(mean.figure.upper - mean.figure.lower)
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 1e-12
+
+
 def test_nothing_is_estimated_of_no_records() -> None:
     step = build_step(build_labels_response("a", ["x", "y"], KEEP))
     assert estimate_all(step, tally_answers(step, []), ENDS).shares == ()
