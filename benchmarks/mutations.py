@@ -158,7 +158,7 @@ MUTANTS = [
     Mutant("total += 2 * weight", "total += 3 * weight", "verify: the sum of the weights of cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
     Mutant("last = numbers.enclose_exp_minus(noise.reach / noise.parameter)[1]", "last = numbers.enclose_exp_minus((noise.reach + 1) / noise.parameter)[1]", "verify: the last value of cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
     Mutant("return is_covered and Fraction(held, numbers.ONE) >= 1 - delta", "return Fraction(held, numbers.ONE) >= 1 - delta", "verify: epsilon of cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
-    Mutant("return solution if as_version_02 or not jointly else _cut_noise(solution)", "return _cut_noise(solution)", "planning: version 0.2 had no cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
+    Mutant("if as_version_02 or not jointly:", "if False:", "planning: version 0.2 had no cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
     Mutant("or step.threshold is not None or step.noise.reach for step", "or step.threshold is not None for step", "certify: cut noise without the chapter on keys", "unit/kernel/core"),
     Mutant("reached = bound_exp(-start / noise.parameter)[1] - beyond[0]", "reached = bound_exp(-start / noise.parameter)[1] - 2 * beyond[0]", "threshold: the chance of the last value of cut noise", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),
     Mutant("if self.compute_variance(cut) > known.compute_variance(choice.noise):", "if False:", "planning: cut noise that errs more than what it replaces", "unit/kernel/chapters/private_keys unit/privacy/test_cut_noise.py"),

@@ -11,7 +11,7 @@ value can have (``kernel.chapters.strategies.exclusive_filters``).
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import reduce
 from itertools import chain
@@ -106,7 +106,11 @@ def _find_own_facts(tree: Node) -> Facts:
     if tree.op == "or":
         parts = [_find_facts(arg) for arg in tree.args]
         common = set(parts[0]).intersection(*parts[1:])
-        return {of: _unite(part[of] for part in parts) for of in parts[0] if of in common}
+        return {
+            of: _order([*chain.from_iterable(part[of] for part in parts)])
+            for of in parts[0]
+            if of in common
+        }
     if tree.op == "is_null":
         return {tree.args[0]: _NULL}
     if tree.op == "not":
@@ -121,7 +125,11 @@ def _find_own_facts(tree: Node) -> Facts:
 
 
 def _join_facts(left: Facts, right: Facts) -> Facts:
-    both = {of: _intersect(left[of], right[of]) for of in left if of in right}
+    both = {
+        of: _order([(max(a, c), min(b, d)) for a, b in left[of] for c, d in right[of]])
+        for of in left
+        if of in right
+    }
     return {**left, **right, **both}
 
 
@@ -183,14 +191,6 @@ def _order(intervals: Sequence[tuple[Cut, Cut]]) -> Values:
         else:
             ordered.append((start, end))
     return tuple(ordered)
-
-
-def _unite(sets: Iterable[Values]) -> Values:
-    return _order([*chain.from_iterable(sets)])
-
-
-def _intersect(left: Values, right: Values) -> Values:
-    return _order([(max(a, c), min(b, d)) for a, b in left for c, d in right])
 
 
 def _invert(values: Values) -> Values:

@@ -69,16 +69,14 @@ def _iter_amounts(read: Read, drafts: Mapping[str, Draft]) -> Iterator[list[tupl
         for factors in aspects:
             yield [(read.step, float(sum(factor**2 for factor in factors)))]
     else:
-        yield from [_list_amounts(read, drafts)] * max(1, len(aspects))
-
-
-def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
-    if read.reading is Reading.LINEAR:
-        groups = drafts[read.step].query.groups
-        cells = prod(len(groups[place].labels) for place in read.merged)
-        return [(read.step, cells * float(sum(factor**2 for factor in read.factors)))]
-    axes = drafts[read.step].released.axes
-    return [(read.step, float(get_statistic(read.query.statistic).spread(read.query, axes)))]
+        draft = drafts[read.step]
+        if read.reading is Reading.LINEAR:
+            cells = prod(len(draft.query.groups[place].labels) for place in read.merged)
+            amount = cells * float(sum(factor**2 for factor in read.factors))
+        else:
+            statistic = get_statistic(read.query.statistic)
+            amount = float(statistic.spread(read.query, draft.released.axes))
+        yield from [[(read.step, amount)]] * max(1, len(aspects))
 
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:

@@ -22,7 +22,14 @@ WIDEST = 10**9
 
 def select_by_means(drafts: Sequence[Draft]) -> list[Draft] | None:
     """Let means select the keys of their tables where they can; None if there are none."""
-    selecting = {draft.query.table: draft for draft in drafts if _is_replaceable(draft)}
+    # Counts that nobody asked for, with a share of the total.
+    selecting = {
+        draft.query.table: draft
+        for draft in drafts
+        if draft.selects
+        and [read.query.implied for read in draft.reads] == [True]
+        and draft.demand.kind == "weight"
+    }
     means: dict[str, Draft] = {}
     for draft in drafts:
         if draft.query.table in selecting and _can_select(draft):
@@ -30,18 +37,12 @@ def select_by_means(drafts: Sequence[Draft]) -> list[Draft] | None:
     if not means:
         return None
     left_out = {selecting[table].name for table in means}
-    chosen = {draft.name for draft in means.values()}
-    return [
-        _join(draft, selecting[draft.query.table]) if draft.name in chosen else draft
-        for draft in drafts
-        if draft.name not in left_out
-    ]
-
-
-def _is_replaceable(draft: Draft) -> bool:
-    """Tell whether a count selects keys that nobody asked for, with a share of the total."""
-    is_implied = [read.query.implied for read in draft.reads] == [True]
-    return draft.selects and is_implied and draft.demand.kind == "weight"
+    joined = {}
+    for table, mean in means.items():
+        weight = mean.demand.weight + selecting[table].demand.weight
+        demand = replace(mean.demand, weight=weight)
+        joined[mean.name] = replace(mean, selects=True, demand=demand)
+    return [joined.get(draft.name, draft) for draft in drafts if draft.name not in left_out]
 
 
 def _can_select(draft: Draft) -> bool:
@@ -60,11 +61,6 @@ def _can_select(draft: Draft) -> bool:
         and 0 < draft.sensitivity.l1 <= WIDEST * limits.rows
         and not mechanisms.pure.needs_delta
     )
-
-
-def _join(mean: Draft, count: Draft) -> Draft:
-    weight = mean.demand.weight + count.demand.weight
-    return replace(mean, selects=True, demand=replace(mean.demand, weight=weight))
 
 
 def has_lower_thresholds(

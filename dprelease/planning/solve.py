@@ -122,11 +122,9 @@ def choose_best_solution(
     Raises Failure or ValueError if no attempt succeeds.
     """
     solution = _choose_solution(release, total, jointly=jointly, as_version_02=as_version_02)
-    return solution if as_version_02 or not jointly else _cut_noise(solution)
-
-
-def _cut_noise(solution: Solution) -> Solution:
-    """Cut the noise of counts that select private keys where that shows keys of fewer units."""
+    if as_version_02 or not jointly:
+        return solution
+    # Cut the noise of counts that select private keys where that shows keys of fewer units.
     choices = dict(solution.choices)
     for draft in solution.drafts:
         if draft.selects and len(draft.released.transform) == 1:

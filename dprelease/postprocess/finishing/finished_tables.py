@@ -602,8 +602,11 @@ def _estimate(
     if finish.round_to is not None:
         value, half = _round_columns(value, half, finish.round_to)
     described = value.description
-    if changes := name_deeds(finish):
-        described = sentence("words.remark", text=described, remark=_join_texts(changes))
+    if deeds := name_deeds(finish):
+        remark, *others = deeds
+        for other in others:
+            remark = sentence("words.comma", text=remark, next=other)
+        described = sentence("words.remark", text=described, remark=remark)
     new_columns = {name: replace(value, description=described)}
     if half is None:
         return new_columns
@@ -619,14 +622,6 @@ def _estimate(
 
 def _to_integers(values: Figures) -> list[int | None]:
     return [value if isinstance(value, int) else None for value in values]
-
-
-def _join_texts(texts: Sequence[Text]) -> Text:
-    """Put texts one after the other, with commas."""
-    text, *others = texts
-    for other in others:
-        text = sentence("words.comma", text=text, next=other)
-    return text
 
 
 def name_deeds(finish: Finish) -> list[Text]:

@@ -270,8 +270,9 @@ def _leave_out_empty(
     table: OutputTable, query: Query, plan: Plan
 ) -> dict[str, OutputColumn | None]:
     """Change the columns of a query's figures; none if no group may be empty."""
-    if _is_selecting_keys(query, plan):
-        return {}
+    read = plan.reads_by_name[query.name]
+    if not read.terms and plan.step(read).threshold is not None:
+        return {}  # its own integers select the keys of the table
     statistic = get_statistic(query.statistic)
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:
@@ -297,12 +298,6 @@ def _leave_out_empty(
             )
         kept_columns[column.name] = replace(column, values=values, description=described)
     return kept_columns
-
-
-def _is_selecting_keys(query: Query, plan: Plan) -> bool:
-    """Check if the integers of a figure select the keys of its table."""
-    read = plan.reads_by_name[query.name]
-    return not read.terms and plan.step(read).threshold is not None
 
 
 def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:

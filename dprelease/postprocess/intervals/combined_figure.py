@@ -80,8 +80,10 @@ def build_combined_columns(
     read: Read, plan: Plan, noisy: NoisyTable, subject: Text, interval: Fraction
 ) -> list[OutputColumn]:
     """Build value, half-width and flag of a combined figure; ``subject`` says what a figure is."""
-    places = read.decimals
-    values = _compute_values(read, plan, noisy, places)
+    terms, places = _weigh(read), read.decimals
+    bottom = _find_denominator(terms, plan)
+    cells = _add_up_terms(read, terms, plan, noisy, bottom, 10**places)
+    values = _list_published(read, _round_to_sum(cells, bottom))
     layout = Layout(
         read.query.name,
         places,
@@ -271,17 +273,13 @@ def assign_decimals(plan: Plan) -> Plan:
 def _count_places(read: Read, plan: Plan) -> int:
     # True figures are multiples of their unit, so they must be of the last decimal.
     least = count_decimals(read.factors[0]) if read.factors else 0
-    return max(least, _count_own_places(read, plan))
-
-
-def _count_own_places(read: Read, plan: Plan) -> int:
     bottom = _find_denominator(_weigh(read), plan)
     exact = next((places for places in range(EXACT_PLACES + 1) if 10**places % bottom == 0), None)
     if exact is not None:
-        return exact
+        return max(least, exact)
     rounded, allowed = _count_roundings(read) ** 2, SMALL**2 * compute_combined_variance(read, plan)
     enough = (n for n in range(EXACT_PLACES, MOST_PLACES) if rounded <= 4 * 100**n * allowed)
-    return next(enough, MOST_PLACES)
+    return max(least, next(enough, MOST_PLACES))
 
 
 def _find_denominator(terms: tuple[Term, ...], plan: Plan) -> int:
@@ -304,14 +302,6 @@ def _count_roundings(read: Read) -> int:
 
 
 # --- values --------------------------------------------------------------------------------------
-
-
-def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> list[int]:
-    """Compute the published figures, in units of the last decimal."""
-    terms = _weigh(read)
-    bottom = _find_denominator(terms, plan)
-    cells = _add_up_terms(read, terms, plan, noisy, bottom, 10**places)
-    return _list_published(read, _round_to_sum(cells, bottom))
 
 
 def _list_published(read: Read, cells: Cells) -> list[int]:

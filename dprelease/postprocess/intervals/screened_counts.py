@@ -68,19 +68,13 @@ def _find_worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> 
         middle = (low + high) / 2
         # the error is the draw where it was seen, else what is missing
         of_seen, of_rest = (
-            _compute_outside(error, middle, draws, normal) for error in (draw, -missing)
+            _compute_above(middle - error, draws, normal)
+            + _compute_above(middle + error, draws, normal)
+            for error in (draw, -missing)
         )
         outside = (mass * np.where(is_shown, of_seen, of_rest)).sum(axis=1)
         low, high = (middle, high) if float(outside.max()) > target else (low, middle)
     return high
-
-
-def _compute_outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
-    """Compute P(|S + shift| > half)."""
-    chance: Floats = _compute_above(half - shift, draws, normal) + _compute_above(
-        half + shift, draws, normal
-    )
-    return chance
 
 
 def _compute_above(at: Floats, draws: int, normal: bool) -> Floats:
