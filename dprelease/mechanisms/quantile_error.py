@@ -65,13 +65,7 @@ _ROOM = 60
 
 @lru_cache(maxsize=1024)
 def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
-    scheme: QuantileScheme,
-    index: int,
-    lower: int,
-    upper: int,
-    alpha: Fraction,
-    *,
-    largest: int = 1,
+    scheme: QuantileScheme, index: int, lower: int, upper: int, alpha: Fraction, *, largest: int = 1
 ) -> int:
     """Bound the rank error of a released quantile, whatever the data are.
 

@@ -99,11 +99,7 @@ def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def build_blocks(
-    drafts: Sequence[Draft],
-    *,
-    counts_only: bool = False,
-    pairs: bool = False,
-    whole: bool = False,
+    drafts: Sequence[Draft], *, counts_only: bool = False, pairs: bool = False, whole: bool = False
 ) -> list[Block]:
     """Gather the drafts that may be planned together for one budget; ``counts_only`` counts alone.
 

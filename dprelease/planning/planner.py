@@ -18,12 +18,7 @@ from dprelease.local.record_table_plan import plan_tables
 from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.model.source_registry import SOURCES, Records
-from dprelease.planning.budgets import (
-    Total,
-    build_failure,
-    is_delta_ours,
-    read_total,
-)
+from dprelease.planning.budgets import Total, build_failure, is_delta_ours, read_total
 from dprelease.planning.shared_releases import find_repeated_queries
 from dprelease.planning.solve import choose_best_solution
 from dprelease.postprocess.intervals.combined_figure import assign_decimals
@@ -153,30 +148,16 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
     if replaced and not privacy.has_fixed_records:
         notes.append(
-            sentence(
-                "plan.notes.count_has_noise",
-                reason=_explain_missing_records(source),
-            )
+            sentence("plan.notes.count_has_noise", reason=_explain_missing_records(source))
         )
     elif replaced and not source.has_fixed_records:  # sealed by an earlier version
         notes.append(
-            sentence(
-                "plan.notes.count_was_released",
-                reason=_explain_missing_records(source),
-            )
+            sentence("plan.notes.count_was_released", reason=_explain_missing_records(source))
         )
     if is_delta_ours(release) and loss.delta:
-        notes.append(
-            sentence(
-                "plan.notes.delta_beside_rho",
-                delta=number(total.delta),
-            )
-        )
+        notes.append(sentence("plan.notes.delta_beside_rho", delta=number(total.delta)))
     notes += [
-        sentence(
-            "plan.notes.equal_queries",
-            names=join_names(names),
-        )
+        sentence("plan.notes.equal_queries", names=join_names(names))
         for names in find_repeated_queries(release.queries)
     ]
     total_epsilon = total.epsilon

@@ -24,12 +24,7 @@ from math import prod
 from msgspec.structs import replace
 
 from dprelease.model import AS_RELEASED, Group, Measure, MeasureKind, Query, Read, Reading, Release
-from dprelease.planning.budgets import (
-    Demand,
-    add_up_demand,
-    compute_root,
-    find_selecting_queries,
-)
+from dprelease.planning.budgets import Demand, add_up_demand, compute_root, find_selecting_queries
 from dprelease.planning.steps import Draft
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.shared.statistic import (

@@ -248,11 +248,7 @@ def _try_all_strategies(
 
 
 def _try_strategies(
-    release: Release,
-    bases: Sequence[Draft],
-    solution: Solution,
-    total: Total,
-    scope: Scope,
+    release: Release, bases: Sequence[Draft], solution: Solution, total: Total, scope: Scope
 ) -> Solution:
     """Plan queries together where no figure errs more by it.
 

@@ -151,10 +151,7 @@ def iter_alternatives(draft: Draft, *, as_version_02: bool) -> Iterator[Draft]:
             yield _switch_release(draft, released)
 
 
-_OTHER_VERSION = {
-    True: {AxisKind.SCALED, AxisKind.TREE},
-    False: {AxisKind.RUNNING},
-}
+_OTHER_VERSION = {True: {AxisKind.SCALED, AxisKind.TREE}, False: {AxisKind.RUNNING}}
 """What is not tried: as version 0.2, and otherwise."""
 
 

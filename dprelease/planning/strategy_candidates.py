@@ -372,11 +372,7 @@ class Candidate(Struct, frozen=True):
 
 
 def iter_candidates(
-    block: Block,
-    types: Mapping[str, ColumnType],
-    *,
-    concentrated: bool,
-    jointly: bool = False,
+    block: Block, types: Mapping[str, ColumnType], *, concentrated: bool, jointly: bool = False
 ) -> Iterator[Candidate]:
     """Give the ways to release a block other than today's.
 

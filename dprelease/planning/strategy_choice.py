@@ -18,12 +18,7 @@ from msgspec.structs import replace
 from dprelease.model import Expression, MeasureKind, Read, Reading, Release, Sensitivity
 from dprelease.planning.blocks import Block, build_blocks
 from dprelease.planning.budgets import Demand, compute_root
-from dprelease.planning.figure_errors import (
-    Errors,
-    compute_errors,
-    estimate_errors,
-    name_aspects,
-)
+from dprelease.planning.figure_errors import Errors, compute_errors, estimate_errors, name_aspects
 from dprelease.planning.shared_releases import add_up_counts, join_column_statistics
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategy_candidates import (

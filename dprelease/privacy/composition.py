@@ -64,10 +64,7 @@ class Cost(Struct, frozen=True):
 
 
 def compose(
-    costs: Sequence[Cost],
-    delta: Fraction,
-    accounting: str = "auto",
-    margin: Fraction = MARGINS[0],
+    costs: Sequence[Cost], delta: Fraction, accounting: str = "auto", margin: Fraction = MARGINS[0]
 ) -> tuple[Loss, str]:
     """Compose the losses of several releases and choose the smallest valid epsilon.
 

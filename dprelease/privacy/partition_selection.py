@@ -119,13 +119,7 @@ from dprelease.privacy.interval_arithmetic import (
     bound_sqrt,
     round_up,
 )
-from dprelease.privacy.sensitivity import (
-    COUNT,
-    COUNTED,
-    Contribution,
-    Summed,
-    bound_addition,
-)
+from dprelease.privacy.sensitivity import COUNT, COUNTED, Contribution, Summed, bound_addition
 
 # Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
 SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
@@ -426,11 +420,7 @@ def _find_least_hidden(
 
 
 def _find_gaussian_threshold(
-    sigma2: Fraction,
-    limits: Contribution,
-    epsilon: Fraction,
-    delta: Fraction,
-    adjacency: Adjacency,
+    sigma2: Fraction, limits: Contribution, epsilon: Fraction, delta: Fraction, adjacency: Adjacency
 ) -> int | None:
     """Find the least T for this noise, or None if there is none."""
     target = delta * (1 - discrete_gaussian.ROOM)

@@ -249,11 +249,7 @@ def bound_unit_replacement(
     change = bound_replacement(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
     if not change.l1:
         plural = sentence(_PLURALS[unit])
-        text = sentence(
-            "sensitivity.count.same",
-            unit=sentence(unit),
-            plural=plural,
-        )
+        text = sentence("sensitivity.count.same", unit=sentence(unit), plural=plural)
     else:
         where = _describe_counted_cells(change.l1)
         text = sentence("sensitivity.cells.replaced", unit=sentence(unit), cells=where)
@@ -456,9 +452,4 @@ def _describe_moved_row(row: Scalar, size: int, unit: str) -> Sentence:
     noun = sentence(row.noun)
     if size == 0:
         return sentence("sensitivity.cells.replaced_same", unit=sentence(unit), noun=noun)
-    return sentence(
-        "sensitivity.value.replaced",
-        unit=sentence(unit),
-        noun=noun,
-        size=size,
-    )
+    return sentence("sensitivity.value.replaced", unit=sentence(unit), noun=noun, size=size)

@@ -221,9 +221,6 @@ def _build_sensitivity(
     rows = contribution.rows
     l1, l2_squared = rows * l1, rows**2 * l2_squared
     text = sentence(
-        "sensitivity.strategy.change",
-        numbers=outputs_text,
-        total=l1,
-        squares=l2_squared,
+        "sensitivity.strategy.change", numbers=outputs_text, total=l1, squares=l2_squared
     )
     return Sensitivity(l1, l2_squared, max(1, min(outputs, l1)), derivation=text)

@@ -35,11 +35,7 @@ from dprelease.postprocess.intervals.combined_noise import (
     combine_parts,
     compute_combined_halfwidth,
 )
-from dprelease.postprocess.intervals.estimate_columns import (
-    end_columns,
-    flag_meaning,
-    flag_values,
-)
+from dprelease.postprocess.intervals.estimate_columns import end_columns, flag_meaning, flag_values
 from dprelease.postprocess.intervals.fixed_point import count_decimals
 from dprelease.postprocess.intervals.number_text import join_names, number
 from dprelease.postprocess.intervals.shown_figures import Limits
@@ -483,11 +479,7 @@ def collect_observed(
 
 
 def _count_piece(
-    piece: Piece,
-    noisy: Noisy,
-    axis_of: Mapping[Group, int],
-    sizes: Sequence[int],
-    decimals: int,
+    piece: Piece, noisy: Noisy, axis_of: Mapping[Group, int], sizes: Sequence[int], decimals: int
 ) -> tuple[Counts, tuple[Part, ...]] | None:
     """Add a piece up over its groups without a known axis.
 

@@ -257,12 +257,7 @@ def _multiply(left: Floats, right: Floats) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _build_law(
-    mixed: Mixed,
-    noise: Noise,
-    interval: Fraction,
-    steepest: float,
-) -> _Law:
+def _build_law(mixed: Mixed, noise: Noise, interval: Fraction, steepest: float) -> _Law:
     """Compute the noise at all points, for ratios up to ``steepest``."""
     import numpy as np
 

@@ -108,12 +108,7 @@ def estimate_columns(
             layout.name,
         ),
         OutputColumn(
-            f"{name}_flag",
-            "text",
-            flags,
-            flag_meaning(name, UNRELIABLE_AT),
-            0,
-            layout.name,
+            f"{name}_flag", "text", flags, flag_meaning(name, UNRELIABLE_AT), 0, layout.name
         ),
         *(() if ends is None else end_columns(name, layout.name, places, layout.interval, ends)),
     ]

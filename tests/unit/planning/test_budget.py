@@ -255,11 +255,7 @@ def test_auto_is_no_worse_than_any_accounting(query: dict[str, Any], number: int
         made = plan(
             builders.spec(
                 release={"name": "tightest"},
-                privacy={
-                    "epsilon": 1,
-                    "delta": 1e-6,
-                    "accounting": accounting,
-                },
+                privacy={"epsilon": 1, "delta": 1e-6, "accounting": accounting},
                 columns={
                     "g": {"type": "string", "keys": ["a", "b", "c"]},
                     "x": {"type": "integer", "lower": 0, "upper": 100},

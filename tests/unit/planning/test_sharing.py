@@ -142,12 +142,7 @@ def test_a_finer_count_that_drops_records_is_no_source() -> None:
 
 
 def test_many_finer_cells_are_noisier_than_a_share_of_its_own() -> None:
-    column = {
-        "type": "string",
-        "keys": [f"k{i}" for i in range(40)],
-        "other": "o",
-        "nulls": "o",
-    }
+    column = {"type": "string", "keys": [f"k{i}" for i in range(40)], "other": "o", "nulls": "o"}
     assert len(plan_queries(COUNT, BY_BOTH, columns={"s": column}).steps) == 2
 
 

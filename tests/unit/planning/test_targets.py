@@ -104,8 +104,7 @@ def test_many_targets_take_gaussian_noise_where_a_delta_allows_it() -> None:
 
 def test_targets_share_a_release_only_if_that_costs_less() -> None:
     alone = plan_queries(
-        count(10),
-        {"statistic": "mean", "column": "x", "accuracy": {"within": 20, "records": 1000}},
+        count(10), {"statistic": "mean", "column": "x", "accuracy": {"within": 20, "records": 1000}}
     )
     assert len(alone.steps) == 2
     together = plan_queries(

@@ -33,10 +33,7 @@ from dprelease.postprocess.intervals.combined_noise import compute_combined_half
 
 F = Fraction
 LEVEL = F(95, 100)
-PRIVACY: dict[str, dict[str, Any]] = {
-    "laplace": {"epsilon": 1},
-    "gaussian": {"rho": 0.5},
-}
+PRIVACY: dict[str, dict[str, Any]] = {"laplace": {"epsilon": 1}, "gaussian": {"rho": 0.5}}
 WHOLE = {"other": "rest", "nulls": "rest"}
 """Of a column whose labels leave no record out."""
 SPECS: dict[str, list[dict[str, Any]]] = {

@@ -71,12 +71,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
     "single": [{}, {"by": ["a"]}, {"by": ["b"]}, {"by": ["c"]}],
     "weights": [{"weight": 9}, {"by": ["a", "c"]}, {"by": ["b", "a"], "weight": 3}, {"by": ["b"]}],
     "marginals": [{"statistic": "marginals", "ways": 2, "columns": ["a", "b", "c"]}],
-    "own budget": [
-        {},
-        {"by": ["a"]},
-        {"by": ["a", "b"]},
-        {"by": ["b", "c"], "own": True},
-    ],
+    "own budget": [{}, {"by": ["a"]}, {"by": ["a", "b"]}, {"by": ["b", "c"], "own": True}],
     "conditions": [
         {},
         {"by": ["a"]},
@@ -110,10 +105,7 @@ def plan_queries(queries: str, law: str, hidden: tuple[str, ...], people: bool =
             stated |= {"rho": 0.125} if law == "gaussian" else {"epsilon": 0.25}
         counts.append(stated)
     spec = builders.spec(
-        privacy=privacy,
-        columns=columns,
-        query=counts,
-        postprocess={"consistent": True},
+        privacy=privacy, columns=columns, query=counts, postprocess={"consistent": True}
     )
     return make_plan(load(spec))
 

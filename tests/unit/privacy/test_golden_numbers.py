@@ -15,21 +15,10 @@ from dprelease.kernel.chapters.composition.confirm import is_confirmed
 from dprelease.kernel.distributions import laws
 from dprelease.local.randomizers import subset_response
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.model.privacy_events import (
-    Counted,
-    Gaussian,
-    Laplace,
-    Pure,
-    Range,
-)
+from dprelease.model.privacy_events import Counted, Gaussian, Laplace, Pure, Range
 from dprelease.model.shift import build_general_shift, build_single_shift
 from dprelease.privacy import composition as accounting
-from dprelease.privacy import (
-    discrete_gaussian,
-    loss_distributions,
-    partition_selection,
-    zcdp,
-)
+from dprelease.privacy import discrete_gaussian, loss_distributions, partition_selection, zcdp
 from dprelease.privacy.bounded_range import bound_range_rho
 from dprelease.privacy.sensitivity import Contribution
 

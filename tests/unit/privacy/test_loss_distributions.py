@@ -27,11 +27,7 @@ from dprelease.model.privacy_events import (
     Range,
 )
 from dprelease.privacy import discrete_gaussian, zcdp
-from dprelease.privacy.composition import (
-    LEAST_EPSILON,
-    MARGINS,
-    compose_numerically,
-)
+from dprelease.privacy.composition import LEAST_EPSILON, MARGINS, compose_numerically
 from dprelease.privacy.loss_distributions import estimate_epsilon
 
 ONE = shifts.build_single_shift(1)

@@ -93,10 +93,7 @@ def test_pure_accounting_takes_no_delta() -> None:
 
 def test_unknown_rho_leaves_basic() -> None:
     blind = Loss(F(1), F("1e-7"), None)
-    assert compose([blind, pure("1")], DELTA) == (
-        Loss(F(2), F("1e-7"), None),
-        "basic",
-    )
+    assert compose([blind, pure("1")], DELTA) == (Loss(F(2), F("1e-7"), None), "basic")
     with pytest.raises(ValueError, match="can't be composed"):
         compose([blind], DELTA, "zcdp")
     known = compose([Loss(F(1))], F(0))[0]
@@ -197,11 +194,7 @@ def test_weights_far_apart_are_confirmed_by_distributions() -> None:
     total = {"column": "x", "statistic": "sum"}
     laplace = {"mechanism": "laplace", "weight": 10**6}
     spec: dict[str, object] = builders.spec(
-        privacy={
-            "epsilon": 0.001,
-            "delta": 1e-6,
-            "accounting": "pld",
-        },
+        privacy={"epsilon": 0.001, "delta": 1e-6, "accounting": "pld"},
         columns={"x": {"type": "integer", "lower": 0, "upper": 50}},
         query=[
             total | {"name": "all"},

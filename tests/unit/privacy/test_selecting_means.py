@@ -14,11 +14,7 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 
-from dprelease.kernel.chapters.private_keys.key_loss import (
-    Selection,
-    bound_pair_tail,
-    is_confirmed,
-)
+from dprelease.kernel.chapters.private_keys.key_loss import Selection, bound_pair_tail, is_confirmed
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import bound_tail, find_laplace_threshold
 from dprelease.privacy.sensitivity import Contribution, Summed
