@@ -34,7 +34,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import accumulate, chain, combinations, pairwise, product, repeat
 from math import prod
 from operator import mul, sub
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -184,16 +184,6 @@ class Piece(Struct, frozen=True, dict=True):
         return f"{' + '.join(columns) or 'conditions'} in {group_names}"
 
 
-class Reading(Protocol):
-    """The way to read figures from pieces, given the variances of their noise."""
-
-    def build_figures(self, variances: Sequence[float]) -> Figures:
-        """Build the terms of each table."""
-
-    def compute_amounts(self, variances: Sequence[float]) -> Amounts:
-        """Compute, for each table, the share of each piece's noise in it."""
-
-
 class Fixed(Struct, frozen=True):
     """Figures that are read alike for all variances."""
 
@@ -274,6 +264,10 @@ class Estimates(Struct, frozen=True):
                     places = tuple(at for at, axis in enumerate(sorted(axes)) if axis in agreeing)
                     factor /= _count_cells(table - agreeing, self.sizes)
                     yield Term(str(place), factor, 0, places)
+
+
+Reading = Fixed | Estimates
+"""How figures are read from pieces, given the variances of their noise."""
 
 
 def _round_weights(weights: Mapping[int, float]) -> dict[int, Fraction]:

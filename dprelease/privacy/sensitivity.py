@@ -168,15 +168,6 @@ def bound_addition(
     Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
     far, so L1 <= R l1 and L2^2 <= l2_squared S (see *Filling*). Attained by a scalar, and by a
     vector that can put all of its L1 norm into one entry, with all rows alike.
-
-    Args:
-        contribution: The limits on a unit's rows.
-        row: The integers that one row adds to its cell.
-        cells: Number of cells of the table.
-        unit: Name of the unit, for the derivation.
-
-    Returns:
-        L1 and squared L2 bound in grid units, with the derivation.
     """
     limits = contribution.limit_cells(cells)
     text = _describe_addition(limits, row, unit)
