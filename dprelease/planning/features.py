@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
+from operator import mul
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -68,21 +69,6 @@ class Mix(NamedTuple):
     centred: Fraction
     missing: Fraction
     records: Fraction
-
-    def multiply(self, factor: Fraction) -> Mix:
-        """Multiply all of it."""
-        return Mix(
-            self.feature, self.centred * factor, self.missing * factor, self.records * factor
-        )
-
-    def add(self, other: Mix) -> Mix:
-        """Add another mix of the same feature."""
-        return Mix(
-            self.feature,
-            self.centred + other.centred,
-            self.missing + other.missing,
-            self.records + other.records,
-        )
 
 
 def find_feature(query: Query) -> Feature | None:
@@ -146,24 +132,21 @@ def mix_parts(
 
 def add_up_mixes(mixes: Sequence[Mix], factors: Sequence[Fraction | int]) -> Mix:
     """Add up mixes of one feature, each times its factor."""
-    total = Mix(mixes[0].feature, Fraction(0), Fraction(0), Fraction(0))
-    for mix, factor in zip(mixes, factors, strict=True):
-        total = total.add(mix.multiply(Fraction(factor)))
-    return total
+    parts = zip(*(mix[1:] for mix in mixes), strict=True)
+    sums = (sum(map(mul, part, factors), Fraction(0)) for part in parts)
+    return Mix(mixes[0].feature, *sums)
 
 
 def _express_measures(
     feature: Feature, place: int, where: Expression | None
 ) -> Mapping[Measure, Mix]:
     """Express the measures of a feature by its integers and the number n of all records."""
-    zero = Fraction(0)
-    records = Mix(place, zero, zero, Fraction(1))
-    known = records
+    zero, one = Fraction(0), Fraction(1)
+    records = known = Mix(place, zero, zero, one)
     if feature.known is not None:
-        known = records.add(Mix(place, zero, Fraction(-1, feature.width), zero))
-    total = Mix(place, Fraction(1, 2), zero, zero).add(
-        known.multiply(Fraction(feature.lower + feature.upper, 2))
-    )
+        known = Mix(place, zero, Fraction(-1, feature.width), one)
+    centre = Fraction(feature.lower + feature.upper, 2)
+    total = Mix(place, one / 2, centre * known.missing, centre * known.records)
     worth = {feature.total: total, Measure(MeasureKind.RECORDS, None, where): records}
     if feature.known is not None:
         worth[feature.known] = known
