@@ -151,11 +151,17 @@ class Published:
     """The figures of a release that can be combined.
 
     Its constructor takes a report, and the tables by file name.
+
+    Attributes:
+        steps: What was released, by the names of steps.
     """
 
     def __init__(self, facts: ReportFacts, tables: Mapping[str, OutputTable]) -> None:
         """Take a report, and its tables by file name."""
         self._facts, self._tables = facts, tables
+        self.steps: dict[str, Released] = {}
+        self._released: dict[tuple[str, str], Figures] = {}  # by query and column
+        self._terms_by_count: dict[str, tuple[Term, ...]] = {}
 
     @property
     def alpha(self) -> Fraction:
@@ -325,10 +331,6 @@ class Published:
         return terms
 
     @cached_property
-    def _terms_by_count(self) -> dict[str, tuple[Term, ...]]:
-        return {}
-
-    @cached_property
     def _figures_by_count(self) -> dict[str, dict[str, LinearFigure]]:
         """What is stated of the steps of each fitted count."""
         fitted: dict[str, dict[str, LinearFigure]] = {}
@@ -337,16 +339,6 @@ class Published:
                 if linear.fitted:
                     fitted.setdefault(linear.fitted, {})[linear.step] = linear
         return fitted
-
-    @cached_property
-    def _released(self) -> dict[tuple[str, str], Figures]:
-        """Figures as they were released, by query and column."""
-        return {}
-
-    @cached_property
-    def steps(self) -> dict[str, Released]:
-        """What was released, by the names of steps."""
-        return {}
 
     def collect_noise(self, weighted: Weighted) -> tuple[Part, ...]:
         """Return the noise of a weighted sum of cells, as independent draws with factors.

@@ -266,9 +266,6 @@ class _Mean(NamedTuple):
     def least(self) -> Fraction:
         return self.fewest - self.off
 
-    def estimate_error(self) -> Fraction:
-        return self.size * self.error / self.fewest
-
 
 def _describe_mean(term: MeanTerm, rare: Fraction) -> _Mean | None:
     published, figures, places, weight = term

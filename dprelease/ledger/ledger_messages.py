@@ -174,32 +174,6 @@ def suggest_single_payment(
     return [complaint._replace(own_hint=f"{complaint.hint}{way_out}") for complaint in complaints]
 
 
-def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure:
-    """Refuse data that was charged, at least in part, as another disjoint period."""
-    message = (
-        f'entry {run.seq} of the ledger charged the data of period "{period}", or a part of it, as '
-        f'disjoint period "{run.terms.period}"'
-    )
-    hint = (
-        "use the period under which the data was charged, or leave disjoint_periods out, so that "
-        "losses add up; if two schemas have tables of one name, write the schema in `table`"
-    )
-    return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
-
-
-def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
-    """Refuse a run whose data is not at the place that was charged."""
-    message = (
-        f"entry {run.seq} of the ledger charged this run for the data of the disjoint period "
-        f'"{run.terms.period}" at another place'
-    )
-    hint = (
-        "put the data, and disjoint_periods, back as they were when it was charged; or a new "
-        "`snapshot` releases (and charges) the present data"
-    )
-    return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
-
-
 def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
     """Describe deltas that reach 1 in sum."""
     return Complaint(
@@ -207,19 +181,8 @@ def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
     )
 
 
-def build_cost_failure(release: str, charged: Loss, cost: Loss, place: Place | None) -> Failure:
-    """Refuse a run that was charged at another cost."""
-    return Failure(
-        ExitCode.BUDGET,
-        Complaint(
-            "E302",
-            f'this run of "{release}" was charged {_format(charged)} and now costs {_format(cost)}',
-            place=place,
-        ),
-    )
-
-
-def _format(loss: Loss) -> str:
+def format_loss(loss: Loss) -> str:
+    """Format a cost in full."""
     parts = [f"epsilon {round_spent(loss.epsilon)}", f"delta {round_spent(loss.delta)}"]
     if loss.rho is not None:
         parts.append(f"rho {round_spent(loss.rho)}")
@@ -234,10 +197,10 @@ class Refusal(Struct, frozen=True):
     hint: str = ""
     exit_code: ExitCode = ExitCode.LEDGER
 
-    def __call__(self, *names: object) -> Failure:
+    def __call__(self, *names: object, place: Place | None = None) -> Failure:
         """Fill the gaps of message and hint with the same names: gap {0} takes the first."""
         message, hint = self.message.format(*names), self.hint.format(*names)
-        return Failure(self.exit_code, Complaint(self.code, message, hint))
+        return Failure(self.exit_code, Complaint(self.code, message, hint, place))
 
 
 _ANEW = (
@@ -245,6 +208,25 @@ _ANEW = (
     "only if it is the right ledger, write its witness anew (dprelease budget witness {0})"
 )
 
+other_cost = Refusal(  # {0}: the release, {1}: what it was charged, {2}: what it costs now
+    "E302", 'this run of "{0}" was charged {1} and now costs {2}', exit_code=ExitCode.BUDGET
+)
+overlap = Refusal(  # {0}: the entry that charged the data, {1}: the period now, {2}: the one then
+    "E306",
+    'entry {0} of the ledger charged the data of period "{1}", or a part of it, as disjoint period '
+    '"{2}"',
+    "use the period under which the data was charged, or leave disjoint_periods out, so that "
+    "losses add up; if two schemas have tables of one name, write the schema in `table`",
+    ExitCode.BUDGET,
+)
+moved_data = Refusal(  # {0}: the entry that charged the run, {1}: its disjoint period
+    "E306",
+    'entry {0} of the ledger charged this run for the data of the disjoint period "{1}" at another '
+    "place",
+    "put the data, and disjoint_periods, back as they were when it was charged; or a new "
+    "`snapshot` releases (and charges) the present data",
+    ExitCode.BUDGET,
+)
 # Gaps: {0} is the path of the ledger, unless said otherwise.
 busy = Refusal("E601", "the ledger {0} is locked by another process (waited {1:g} s)")
 not_a_ledger = Refusal("E603", "{0} is not a complete dprelease ledger: {1}", RESTORE)

@@ -11,13 +11,13 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.ledger_messages import (
-    build_moved_data_failure,
-    build_overlap_failure,
     describe_cap_above_set,
     describe_empty_promise,
     describe_exceeded_cap,
     describe_exceeded_delta,
     describe_exceeded_rho,
+    moved_data,
+    overlap,
     suggest_single_payment,
 )
 from dprelease.ledger.privacy_filter import Caps, Terms, Total, split_loss
@@ -118,7 +118,7 @@ def check_caps(
     """
     for run in account.runs:
         if not is_meeting(run.terms, terms) and _is_same_data(run.terms, terms):
-            raise build_overlap_failure(run, terms.period or "", place)
+            raise overlap(run.seq, terms.period or "", run.terms.period, place=place)
     current, projected = account.compute_total(caps), account.compute_total(caps, terms)
     # The refusal states the totals for the period of the run where these exceed a cap.
     counting = [run for run in account.runs if is_meeting(run.terms, terms)]
@@ -166,7 +166,7 @@ def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
     # second time for one charge. A sealed run reads nothing more.
     charged_for = run.terms.data
     if run.state is State.CHARGED and charged_for is not None and charged_for != terms.data:
-        raise build_moved_data_failure(run, place)
+        raise moved_data(run.seq, run.terms.period, place=place)
 
 
 def _is_same_data(left: Terms, right: Terms) -> bool:

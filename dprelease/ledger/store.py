@@ -32,13 +32,14 @@ from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import write_canonical_json
 from dprelease.ledger.ledger_messages import (
     broken_chain,
-    build_cost_failure,
+    format_loss,
     is_unreachable,
     lost_charge,
     mark_committed,
     missing,
     not_a_ledger,
     not_in_ledger,
+    other_cost,
     used_up,
 )
 from dprelease.ledger.privacy_filter import Caps, Parts, Terms, wrap_loss
@@ -134,7 +135,7 @@ class Database(Protocol):
             seq: Number of the seal's entry.
 
         Returns:
-            The bytes that ``keep`` stored; None if there are none.
+            The bytes that ``store_payload`` stored; None if there are none.
         """
 
     def make_room_for_caps(self) -> None:
@@ -311,7 +312,8 @@ class Ledger:
             charged_run = book.runs.get(run_id)
             if charged_run is not None:
                 if charged_run.loss != loss:
-                    raise build_cost_failure(release, charged_run.loss, loss, place)
+                    costs = [format_loss(each) for each in (charged_run.loss, loss)]
+                    raise other_cost(release, *costs, place=place)
                 check_data_place(charged_run, terms, place)
                 return build_reservation(book, charged_run, fresh=False)
             before = book.get_account(dataset)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.guarantee import DESCRIPTION, read_definition
@@ -154,13 +154,7 @@ def find_ledger(ledger: str, witness: str | None) -> tuple[str, str | None]:
 
 
 def _build_budget(facts: Mapping[str, Any]) -> DatasetBudget:
-    names = Charged.__struct_fields__
-    runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])
-    amounts = (
-        Amounts(facts[part].get("epsilon"), facts[part].get("delta"), facts[part].get("rho"))
-        for part in ("spent", "cap", "left")
-    )
-    return DatasetBudget(facts["dataset"], tuple(runs), *amounts)
+    return convert({**facts, "remaining": facts["left"]}, DatasetBudget)
 
 
 def format_place(ledger: str) -> str:

@@ -401,11 +401,7 @@ def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
         step.query.table: compute_least_units(step) for step in plan.steps if step.threshold
     }
     empty = [
-        say(
-            "release.empty.no_key",
-            name=table.name,
-            threshold=thresholds[table.name],
-        )
+        say("release.empty.no_key", name=table.name, threshold=thresholds[table.name])
         for table in tables
         if not table.rows and table.name in thresholds
     ]
@@ -413,22 +409,12 @@ def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
     surprise = say("release.empty.made_up" if made_up else "release.empty.surprise")
     filled = [table for table in tables if table.rows]
     blank = [
-        say(
-            "release.empty.figures",
-            figures=", ".join(figures),
-            table=table.name,
-            remedy=surprise,
-        )
+        say("release.empty.figures", figures=", ".join(figures), table=table.name, remedy=surprise)
         for table in filled
         if (figures := find_blank_figures(table))
     ]
     chance = [
-        say(
-            "release.empty.names",
-            figures=", ".join(figures),
-            table=table.name,
-            remedy=surprise,
-        )
+        say("release.empty.names", figures=", ".join(figures), table=table.name, remedy=surprise)
         for table in filled
         if (figures := _find_guessed(plan, table))
     ]

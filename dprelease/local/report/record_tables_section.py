@@ -77,7 +77,9 @@ TRUST = (
     "records.later_questions",
 )
 """Who need not be trusted, who must, and what the random order is not claimed for."""
-FIGURES = ("words.share", "records.columns.interval", "records.columns.number")
+FIGURES = (
+    "words.share", "records.columns.interval", "records.columns.number", "records.columns.interval"
+)  # fmt: skip
 """An estimate as a share with its interval, and as a number with the same."""
 
 
@@ -96,10 +98,7 @@ def _explain_reading(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
     columns = [column for table in facts.perturb for column in table.columns]
     yield say("records.reading.random_answer")
-    yield say(
-        "records.reading.right_on_average",
-        level=level,
-    )
+    yield say("records.reading.right_on_average", level=level)
     if any(column.labels for column in columns):
         yield say("records.reading.negative")
         yield say("records.reading.without_label")
@@ -108,10 +107,7 @@ def _explain_reading(facts: PlanFacts, level: str) -> Iterator[str]:
     if any(column.grid for column in columns):
         yield say("records.reading.outside_bounds")
     file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
-    yield say(
-        "records.reading.estimate",
-        file=file,
-    )
+    yield say("records.reading.estimate", file=file)
 
 
 def _iter_table_parts(table: RecordTable, number: int, level: str) -> Iterator[Part]:
@@ -132,10 +128,7 @@ def _iter_table_parts(table: RecordTable, number: int, level: str) -> Iterator[P
     head = list_halfwidth_heads(table)
     yield Table(
         f"halves-{number}",
-        say(
-            "records.halfwidths",
-            level=level,
-        ),
+        say("records.halfwidths", level=level),
         head,
         tuple(list_halfwidth_rows(table)),
         tuple(range(2, len(head))),
@@ -197,7 +190,7 @@ def _iter_estimate_parts(
         rows = tuple((_name_label(cell.label), *_build_row(cell)) for cell in frequencies.labels)
         title, head = (
             say("records.estimates.frequencies", column=frequencies.column),
-            (frequencies.column, *map(say, FIGURES), say("records.columns.interval")),
+            (frequencies.column, *map(say, FIGURES)),
         )
         place += 1
         group = Group("", tuple(_iter_first_rows(f"estimates-{number}-{place}", title, head, rows)))
@@ -209,7 +202,7 @@ def _iter_estimate_parts(
     for count, cross in enumerate(estimates.crosses, 1):
         title, head = (
             say("records.estimates.cross", rows=cross.columns[0], columns=cross.columns[1]),
-            (*cross.columns, *map(say, FIGURES), say("records.columns.interval")),
+            (*cross.columns, *map(say, FIGURES)),
         )
         rows = tuple((*map(_name_label, cell.labels), *_build_row(cell)) for cell in cross.cells)
         parts = tuple(_iter_first_rows(f"crosses-{number}-{count}", title, head, rows, keys=2))

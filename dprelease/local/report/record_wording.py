@@ -79,36 +79,17 @@ def word_table(plan: Plan, step: RecordStep) -> Iterator[str]:
     if step.loss.delta:
         total = say("words.epsilon_and_delta", epsilon=epsilon, delta=delta)
     if plan.release.privacy.unit_column is None:
-        yield say(
-            "records.loss.row",
-            parts=cells,
-            loss=total,
-        )
+        yield say("records.loss.row", parts=cells, loss=total)
     elif step.rows == 1:
-        yield say(
-            "records.loss.person_of_one_row",
-            parts=cells,
-            loss=total,
-        )
+        yield say("records.loss.person_of_one_row", parts=cells, loss=total)
     else:
-        yield say(
-            "records.loss.person_of_rows",
-            rows=step.rows,
-            parts=cells,
-            loss=total,
-        )
+        yield say("records.loss.person_of_rows", rows=step.rows, parts=cells, loss=total)
     if step.perturb.truth is not None:
-        yield say(
-            "records.budget.true_answers",
-            chance=write_exact(step.perturb.truth),
-        )
+        yield say("records.budget.true_answers", chance=write_exact(step.perturb.truth))
     columns = [response.column for response in step.responses]
     if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
         shares = ", ".join(f"{column.name} {write_loss(column.weight)}" for column in columns)
-        yield say(
-            "records.budget.weights",
-            shares=shares,
-        )
+        yield say("records.budget.weights", shares=shares)
 
 
 def _word_guarantee(plan: Plan) -> str:
@@ -131,10 +112,7 @@ def _explain_unprotected(plan: Plan) -> Iterator[str]:
         tables=tables,
     )
     if _has_many_rows(plan):
-        yield say(
-            "records.exact.rows_of_person",
-            tables=tables,
-        )
+        yield say("records.exact.rows_of_person", tables=tables)
 
 
 def _word_bounding(plan: Plan) -> Iterator[str]:
@@ -164,17 +142,10 @@ def _word_hazards(plan: Plan) -> Iterator[Row]:
     yield (
         say("records.trust.title"),
         "not checked",
-        say(
-            "records.trust.note",
-            tables=tables,
-        ),
+        say("records.trust.note", tables=tables),
         "trust_in_the_local_model",
     )
-    yield (
-        say("records.shuffle.title"),
-        "checked",
-        say("records.shuffle.note"),
-    )
+    yield (say("records.shuffle.title"), "checked", say("records.shuffle.note"))
     rows_text = _has_many_rows(plan)
     equal = say("records.exact.because_equal")
     if rows_text:
@@ -188,11 +159,7 @@ def _word_hazards(plan: Plan) -> Iterator[Row]:
         yield (
             say("records.bounding.title"),
             "attention",
-            say(
-                "records.bounding.note",
-                rows=_count_rows(plan),
-                tables=tables,
-            ),
+            say("records.bounding.note", rows=_count_rows(plan), tables=tables),
         )
     yield from _explain_missing_labels(plan)
 
@@ -377,10 +344,7 @@ def _explain_labels(column: RecordColumn, domain: Labels, truth: Truth) -> Itera
             other=other_chance,
         )
         if delta:
-            yield say(
-                "records.law.delta_of_response",
-                delta=_format_bound(delta),
-            )
+            yield say("records.law.delta_of_response", delta=_format_bound(delta))
         return
     between = domain.separator
     form = (
@@ -398,10 +362,7 @@ def _explain_labels(column: RecordColumn, domain: Labels, truth: Truth) -> Itera
     )
     if delta:
         within = min(Fraction(1), delta * (len(labels) - 1) / (len(labels) - size))
-        yield say(
-            "records.law.delta_of_subset",
-            delta=_format_bound(within),
-        )
+        yield say("records.law.delta_of_subset", delta=_format_bound(within))
 
 
 def _explain_laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
@@ -414,10 +375,7 @@ def _explain_laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceRespons
     )
     classical = column.error.classical_scale
     if classical is not None:
-        yield say(
-            "records.law.classical_scale",
-            classical=format_number(shorten(classical, 6)),
-        )
+        yield say("records.law.classical_scale", classical=format_number(shorten(classical, 6)))
     yield from _explain_delta(column, (grid.upper - grid.lower) / scale)
 
 
@@ -426,12 +384,7 @@ def _explain_windows(column: RecordColumn, grid: NumberGrid, law: WindowsRespons
     levels, *rest = map(_explain_window, windows)
     if rest:
         share = write_percent(float(Fraction(law.share)))
-        levels = say(
-            "records.law.piecewise.levels",
-            share=share,
-            levels=levels,
-            others=rest[0],
-        )
+        levels = say("records.law.piecewise.levels", share=share, levels=levels, others=rest[0])
     ratio = max(Fraction(window.ratio) for window in windows)
     # an upper bound of the natural logarithm
     pure = math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
@@ -447,10 +400,7 @@ def _explain_windows(column: RecordColumn, grid: NumberGrid, law: WindowsRespons
 def _explain_window(window: ResponseWindow) -> str:
     ratio = _format_roughly(Fraction(window.ratio))
     return say_count(
-        window.width,
-        "records.law.piecewise.likelier",
-        levels=window.levels,
-        ratio=ratio,
+        window.width, "records.law.piecewise.likelier", levels=window.levels, ratio=ratio
     )
 
 
@@ -495,11 +445,7 @@ def _explain_missing_label(labels: Labels) -> Iterator[str]:
         without += [say("words.nulls"), say("records.missing.unreadable")]
     if without and len(labels.labels) > 1:
         names = word(join_names(without))
-        yield say(
-            "records.missing.drawn_evenly",
-            upper=names[0].upper(),
-            said=names[1:],
-        )
+        yield say("records.missing.drawn_evenly", upper=names[0].upper(), said=names[1:])
 
 
 def _format_bounds(grid: NumberGrid) -> str:

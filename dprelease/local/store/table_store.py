@@ -30,7 +30,6 @@ from dprelease.files.system import (
 from dprelease.model import StoredTable
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
-_CHUNK = 1 << 20
 
 
 def get_directory(ledger: str) -> str:
@@ -135,19 +134,22 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
         run_id: Identity of the run.
         is_sealed: Returns True if the run is sealed; called while the tables are locked.
     """
-    directory = get_directory(ledger)
     with ExitStack() as handles:
         orphans = []
-        for name in os.listdir(directory):
-            if _OURS.fullmatch(name) and name.startswith(run_id):
-                path = os.path.join(directory, name)
-                with suppress(OSError):
-                    if _lock(path, path, handles):
-                        orphans.append(path)
+        for path in _list_run(ledger, run_id):
+            with suppress(OSError):
+                if _lock(path, path, handles):
+                    orphans.append(path)
         if orphans and not is_sealed():  # asked when nobody can seal them any more
             for path in orphans:
                 with suppress(OSError):
                     os.unlink(path)
+
+
+def _list_run(ledger: str, run_id: str) -> list[str]:
+    directory = get_directory(ledger)
+    names = (name for name in os.listdir(directory) if _OURS.fullmatch(name))
+    return [os.path.join(directory, name) for name in names if name.startswith(run_id)]
 
 
 def _lock(path: str, name: str, handles: ExitStack) -> bool:
@@ -172,23 +174,19 @@ def remove_run_leftovers(ledger: str, run_id: str, sealed: Iterable[StoredTable]
         run_id: Identity of the run.
         sealed: The run's tables, which stay.
     """
-    directory = get_directory(ledger)
     names = {os.path.basename(table.path) for table in sealed}
-    for name in os.listdir(directory):
-        if _OURS.fullmatch(name) and name.startswith(run_id) and name not in names:
-            os.unlink(os.path.join(directory, name))
+    for path in _list_run(ledger, run_id):
+        if os.path.basename(path) not in names:
+            os.unlink(path)
 
 
 def compute_digest(path: str) -> str | None:
     """Compute the SHA-256 of a plain file in hex; None if there is none."""
-    digest = hashlib.sha256()
     try:
         with open_plain(path, follow=False) as source:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
+            return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError:
         return None
-    return digest.hexdigest()
 
 
 def find_whole_table(stored: StoredTable, published: str) -> StoredTable:
