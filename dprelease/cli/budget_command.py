@@ -127,8 +127,8 @@ NO_CAP = "none"
 
 @budget.command(
     epilog=_build_example(
-        'cap payroll --epsilon 10 --reason "board, 2026-03-02" ledger.sqlite',
-        'cap payroll --delta none --reason "pure releases only" ledger.sqlite',
+        'cap payroll --epsilon 10 --reason "board, 2026-03-02"',
+        'cap payroll --delta none --reason "pure releases only"',
     )
 )
 @click.argument("dataset", metavar="DATASET")
