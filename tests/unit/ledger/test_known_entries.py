@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,6 @@ RUNS = [letter * 64 for letter in "abcdef"]
 
 def pay(ledger: Ledger, run: str) -> None:
     ledger.charge(run, "payroll", "pay", Loss(Fraction(1, 2)), Caps(), {"method": "pure"})
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "ledger.sqlite")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Runs that are used up without numbers, and which run of a release comes next."""
 
 import sqlite3
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,17 +20,6 @@ from dprelease.specfile import load
 A = "a" * 64
 ONE = Loss(Fraction(1))
 SPEC = Path(__file__).parents[3] / "release_specs" / "best_price.toml"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "ledger.sqlite")
-
-
-@pytest.fixture
-def ledger(path: str) -> Iterator[Ledger]:
-    with Ledger.open(path, 1) as found:
-        yield found
 
 
 def pay(ledger: Ledger, run: str = A, caps: Caps = Caps()) -> Reservation:  # noqa: B008 - frozen

@@ -3,10 +3,8 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -19,17 +17,6 @@ from dprelease.model import Loss
 ONE = Fraction(1)
 ONCE = Loss(ONE)
 NO_CAPS = Caps()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "ledger.sqlite")
-
-
-@pytest.fixture
-def ledger(path: str) -> Iterator[Ledger]:
-    with Ledger.open(path, 1) as found:
-        yield found
 
 
 def pay(

@@ -48,33 +48,33 @@ from dprelease.model import (
 from dprelease.model.source_registry import SOURCES
 from dprelease.specfile import load
 
+REGION = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
+COLUMN = Column("pay", ColumnType.INTEGER, grid=Grid(Fraction(1, 2), 0, 20))
+BASE = Release(
+    file="/a/spec.toml",
+    about=About("pay"),
+    data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
+    privacy=Privacy("row", Adjacency.ADD_REMOVE, epsilon=Fraction(1)),
+    ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
+    columns={"region": Column("region", ColumnType.STRING, keys=("n", "s")), "pay": COLUMN},
+    queries=(
+        Query("head", "count", "by_region", (REGION,)),
+        Query("total", "sum", "overall", column=COLUMN, number=1),
+    ),
+    output=Output("/a/out"),
+)
 
-def build_release() -> Release:
-    region = Column("region", ColumnType.STRING, keys=("n", "s"))
-    pay = Column("pay", ColumnType.INTEGER, grid=Grid(Fraction(1, 2), 0, 20))
-    by_region = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
-    return Release(
-        file="/a/spec.toml",
-        about=About("pay"),
-        data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
-        privacy=Privacy("row", Adjacency.ADD_REMOVE, epsilon=Fraction(1)),
-        ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
-        columns={"region": region, "pay": pay},
-        queries=(
-            Query("head", "count", "by_region", (by_region,)),
-            Query("total", "sum", "overall", column=pay, number=1),
-        ),
-        output=Output("/a/out"),
-    )
+
+def changed(**changes: object) -> Release:
+    return replace(BASE, **changes)
 
 
 def with_data(**changes: object) -> Release:
-    release = build_release()
-    return replace(release, data=replace(release.data, **changes))
+    return changed(data=replace(BASE.data, **changes))
 
 
 def with_source(**changes: object) -> Release:
-    return with_data(source=replace(build_release().data.source, **changes))
+    return with_data(source=replace(BASE.data.source, **changes))
 
 
 def with_dialect(**changes: object) -> Release:
@@ -82,30 +82,25 @@ def with_dialect(**changes: object) -> Release:
 
 
 def with_privacy(**changes: object) -> Release:
-    release = build_release()
-    return replace(release, privacy=replace(release.privacy, **changes))
+    return changed(privacy=replace(BASE.privacy, **changes))
 
 
 def with_column(name: str, **changes: object) -> Release:
-    release = build_release()
-    return replace(
-        release, columns={**release.columns, name: replace(release.columns[name], **changes)}
-    )
+    return changed(columns={**BASE.columns, name: replace(BASE.columns[name], **changes)})
 
 
 def with_query(at: int, **changes: object) -> Release:
-    release = build_release()
-    queries = list(release.queries)
+    queries = list(BASE.queries)
     queries[at] = replace(queries[at], **changes)
-    return replace(release, queries=tuple(queries))
+    return changed(queries=tuple(queries))
 
 
 def with_group(**changes: object) -> Release:
-    return with_query(0, groups=(replace(build_release().queries[0].groups[0], **changes),))
+    return with_query(0, groups=(replace(REGION, **changes),))
 
 
 def with_pay(**changes: object) -> Release:
-    return with_query(1, column=replace(build_release().queries[1].column, **changes))
+    return with_query(1, column=replace(COLUMN, **changes))
 
 
 WHERE = Expression("pay > 3", ("pay",))
@@ -113,19 +108,19 @@ CANDIDATES = Candidates(
     ("1", "2"), ColumnType.INTEGER, Expression("pay * candidate", ("pay",)), Grid(Fraction(1), 0, 9)
 )
 
-CURVE = CurveAxis(build_release().columns["pay"], (Fraction(1),), Fraction(1), (Fraction(1),))
+CURVE = CurveAxis(COLUMN, (Fraction(1),), Fraction(1), (Fraction(1),))
 
 CHANGES = {
-    "rehearsal": replace(build_release(), rehearsal=True),
-    "release name": replace(build_release(), about=About("pay-2")),
+    "rehearsal": changed(rehearsal=True),
+    "release name": changed(about=About("pay-2")),
     "norm of totals": with_query(1, clip=Clip(ClipNorm.L1, 5)),
     "bound of that norm": with_query(1, clip=Clip(ClipNorm.L1, 6)),
     "kind of norm": with_query(1, clip=Clip(ClipNorm.L2, 5)),
-    "survey weight": with_query(0, survey_weight=build_release().columns["pay"]),
+    "survey weight": with_query(0, survey_weight=COLUMN),
     "key of a new statistic": with_query(0, own=Accuracy(Fraction(1), Fraction(1, 2))),
     "value of that key": with_query(0, own=Accuracy(Fraction(2), Fraction(1, 2))),
-    "dataset": replace(build_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
-    "period": replace(build_release(), period="2026"),
+    "dataset": changed(ledger=LedgerSettings("/a/ledger.sqlite", "other")),
+    "period": changed(period="2026"),
     "written path": with_data(written_path="pay-2.csv"),
     "snapshot": with_data(snapshot="v1"),
     "format": with_source(format="parquet"),
@@ -159,12 +154,8 @@ CHANGES = {
     "column nulls": with_column("pay", null_value="0"),
     "nulls stated": with_column("pay", nulls_stated=True),
     "column expression": with_column("pay", expression=WHERE),
-    "state of a field": with_column(
-        "pay", expression=replace(WHERE, state_of=build_release().columns["pay"])
-    ),
-    "column added": replace(
-        build_release(), columns={**build_release().columns, "x": Column("x", ColumnType.STRING)}
-    ),
+    "state of a field": with_column("pay", expression=replace(WHERE, state_of=COLUMN)),
+    "column added": changed(columns={**BASE.columns, "x": Column("x", ColumnType.STRING)}),
     "query name": with_query(0, name="heads"),
     "query statistic": with_query(1, statistic="mean"),
     "query table": with_query(0, table="t"),
@@ -181,7 +172,7 @@ CHANGES = {
     "accuracy level": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(9, 10))),
     "accuracy records": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(19, 20), 9)),
     "query mechanism": with_query(0, mechanism="laplace"),
-    "query dropped": replace(build_release(), queries=build_release().queries[:1]),
+    "query dropped": changed(queries=BASE.queries[:1]),
     "group labels": with_group(labels=("n", "s", "rest")),
     "group keys": with_group(keys=("s", "n")),
     "group edges": with_group(edges=("0", "1")),
@@ -196,7 +187,7 @@ CHANGES = {
     "query quantiles": with_query(1, quantiles=(Fraction(1, 2),)),
     "query points": with_query(1, points=(1, 2)),
     "query picks": with_query(1, picks=2),
-    "query axis": with_query(1, axis=build_release().queries[0].groups[0]),
+    "query axis": with_query(1, axis=REGION),
     "query candidates": with_query(1, candidates=CANDIDATES),
     "query candidate texts": with_query(1, candidates=replace(CANDIDATES, texts=("1",))),
     "query candidate type": with_query(1, candidates=replace(CANDIDATES, type=ColumnType.STRING)),
@@ -205,14 +196,12 @@ CHANGES = {
         1, candidates=replace(CANDIDATES, grid=Grid(Fraction(1), 0, 8))
     ),
     "query curve": with_query(1, curve=(CURVE,)),
-    "curve column": with_query(
-        1, curve=(replace(CURVE, column=replace(build_release().columns["pay"], other="o")),)
-    ),
+    "curve column": with_query(1, curve=(replace(CURVE, column=replace(COLUMN, other="o")),)),
     "curve centres": with_query(1, curve=(replace(CURVE, centres=(Fraction(2),)),)),
     "curve bandwidth": with_query(1, curve=(replace(CURVE, bandwidth=Fraction(2)),)),
     "curve points": with_query(1, curve=(replace(CURVE, points=(Fraction(2),)),)),
     "query numerator": with_query(1, numerator=Part(None, WHERE)),
-    "query numerator column": with_query(1, numerator=Part(build_release().columns["pay"], WHERE)),
+    "query numerator column": with_query(1, numerator=Part(COLUMN, WHERE)),
     "query denominator": with_query(1, denominator=Part(None, WHERE)),
     "query key selection": with_query(1, key_selection=KeySelection(Fraction(1, 10**6))),
     "query key selection epsilon": with_query(
@@ -222,60 +211,47 @@ CHANGES = {
 }
 
 SAME = {
-    "file": replace(build_release(), file="/b/spec.toml"),
-    "texts": replace(
-        build_release(),
-        about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0", "out/r"),
-    ),
-    "names for people": replace(
-        build_release(),
+    "file": changed(file="/b/spec.toml"),
+    "texts": changed(about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0", "out/r")),
+    "names for people": changed(
         names=Names(
             {"region": ColumnNames("Region", labels={"n": "North"})},
             {"n": ColumnNames("People", "persons", 0)},
             {"by_region": "By region"},
-        ),
+        )
     ),
     "place of the data": with_source(pattern="/b/pay.csv"),
     "engine": with_data(engine="reference"),
     "design effect": with_data(design_effect=Fraction(3, 2)),
-    "place of the ledger": replace(
-        build_release(), ledger=LedgerSettings("/b/l.sqlite", "payroll")
-    ),
-    "caps": replace(
-        build_release(),
-        ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0)),
-    ),
-    "witness and periods": replace(
-        build_release(),
+    "place of the ledger": changed(ledger=LedgerSettings("/b/l.sqlite", "payroll")),
+    "caps": changed(ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0))),
+    "witness and periods": changed(
         ledger=LedgerSettings(
             "/a/ledger.sqlite",
             "payroll",
             witness="/c/w",
             disjoint_periods=True,
             rho_cap=Fraction(1),
-        ),
+        )
     ),
-    "output": replace(build_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
-    "reports": replace(build_release(), report_formats=("html",)),
-    "language": replace(build_release(), report_language="de"),
-    "review": replace(
-        build_release(),
+    "output": changed(output=Output("/b/out", "parquet", Fraction(1, 2))),
+    "reports": changed(report_formats=("html",)),
+    "language": changed(report_language="de"),
+    "review": changed(
         review=Review(
             "A", "dpo", "approved", "2026-01-01", "12", "law", "need", {"side_channels": "s"}
-        ),
+        )
     ),
-    "list files": replace(build_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
-    "warnings": replace(build_release(), warnings=(Complaint("W1", "no cap"),)),
-    "places": replace(build_release(), places={"release": Place("/a/spec.toml", 2, 1)}),
+    "list files": changed(lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
+    "warnings": changed(warnings=(Complaint("W1", "no cap"),)),
+    "places": changed(places={"release": Place("/a/spec.toml", 2, 1)}),
     "unit described": with_privacy(unit_description="one employee"),
     "population": with_privacy(population=3_000_000),
     "source of bounds": with_column("pay", source="a law"),
     "source in a query": with_pay(source="a law"),
     "chosen step": with_column("pay", step_chosen=True),
-    "order of columns": replace(
-        build_release(), columns=dict(reversed(list(build_release().columns.items())))
-    ),
-    "order of queries": replace(build_release(), queries=build_release().queries[::-1]),
+    "order of columns": changed(columns=dict(reversed(list(BASE.columns.items())))),
+    "order of queries": changed(queries=BASE.queries[::-1]),
     "number of a query": with_query(0, number=7),
     "what is done to figures afterwards": with_query(0, finish=Finish(nonnegative=True)),
     "what a run makes of quality": with_query(0, max_unreadable=Fraction(1, 2)),
@@ -283,7 +259,7 @@ SAME = {
         0, among=Expression("(x > 1) IS NOT NULL", ("x",))
     ),
     "fractions alike": with_privacy(epsilon=Fraction(10, 10)),
-    "columns of an expression": build_release(),
+    "columns of an expression": BASE,
 }
 
 
@@ -292,7 +268,6 @@ def test_how_a_curve_is_read_changes_nothing() -> None:
     assert run_id(smooth) == run_id(with_query(1, curve=(CURVE,)))
 
 
-REGION = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
 PAY = Quantity("pay", Grid(Fraction(1, 2), 0, 20), 10)
 
 
@@ -300,7 +275,7 @@ def perturb_release(*columns: PerturbedColumn, **changes: object) -> Release:
     """A release of one record-level table of these columns; by default of two."""
     chosen = columns or (PerturbedColumn("region", REGION), PerturbedColumn("pay", None, PAY))
     table = Perturb("rows", chosen, Fraction(1))
-    return replace(build_release(), perturbs=(replace(table, **changes),))
+    return changed(perturbs=(replace(table, **changes),))
 
 
 def load_columns(region: dict[str, object], pay: dict[str, object] | None = None) -> Release:
@@ -311,7 +286,7 @@ def load_columns(region: dict[str, object], pay: dict[str, object] | None = None
 
 SECOND = Perturb("more", (PerturbedColumn("pay", None, PAY),), Fraction(1), number=1)
 PERTURBED = {
-    "none": build_release(),
+    "none": BASE,
     "name": perturb_release(name="other"),
     "epsilon": perturb_release(epsilon=Fraction(2)),
     "the total": perturb_release(epsilon=None),
@@ -370,29 +345,24 @@ def test_a_table_of_records_keeps_its_id_between_versions() -> None:
 def test_a_key_of_one_format_counts_by_its_name() -> None:
     """Plans and charges of version 0.2 hold the sheet of a workbook so."""
     canonical = json.loads(build_canonical_form(with_source(own=(("sheet", "Data"),))))
-    plain = json.loads(build_canonical_form(build_release()))
+    plain = json.loads(build_canonical_form(BASE))
     source = plain["release"]["data"].get("source", {})
     assert canonical["release"]["data"]["source"] == source | {"sheet": "Data"}
     assert "own" not in source
 
 
 def test_the_id_is_a_sha256_of_the_canonical_form() -> None:
-    release = build_release()
-    assert run_id(release) == hashlib.sha256(build_canonical_form(release).encode()).hexdigest()
-    assert run_id(release) == run_id(build_release())
+    assert run_id(BASE) == hashlib.sha256(build_canonical_form(BASE).encode()).hexdigest()
 
 
 def test_the_id_of_a_release_never_changes_between_versions() -> None:
     # If this fails, everybody's next run would spend anew: only for a reason, with a new FORMAT.
-    assert (
-        run_id(build_release())
-        == "6fc3d64c4a9865cbccf8ee1f97c62c00e9903195166a55fb3fc02d9b3c1a04a1"
-    )
+    assert run_id(BASE) == "6fc3d64c4a9865cbccf8ee1f97c62c00e9903195166a55fb3fc02d9b3c1a04a1"
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_changes_numbers_changes_the_id(what: str) -> None:
-    assert run_id(CHANGES[what]) != run_id(build_release())
+    assert run_id(CHANGES[what]) != run_id(BASE)
 
 
 def test_no_two_changes_share_an_id() -> None:
@@ -401,7 +371,7 @@ def test_no_two_changes_share_an_id() -> None:
 
 @pytest.mark.parametrize("what", SAME)
 def test_what_leaves_numbers_alone_leaves_the_id(what: str) -> None:
-    assert run_id(SAME[what]) == run_id(build_release())
+    assert run_id(SAME[what]) == run_id(BASE)
 
 
 def test_columns_read_by_an_expression_follow_from_its_text() -> None:
@@ -427,9 +397,8 @@ def test_what_a_name_says_of_delimiters_is_of_csv_alone() -> None:
 
 
 def test_each_attempt_at_new_noise_has_its_id() -> None:
-    release = build_release()
-    assert run_id(release, 0) == run_id(release)
-    assert len({run_id(release, attempt) for attempt in range(4)}) == 4
+    assert run_id(BASE, 0) == run_id(BASE)
+    assert len({run_id(BASE, attempt) for attempt in range(4)}) == 4
 
 
 def test_every_field_left_out_exists() -> None:

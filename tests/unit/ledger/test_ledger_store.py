@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -23,22 +22,11 @@ HALF = Loss(Fraction(1, 2))
 NO_CAPS = Caps()
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    return str(tmp_path / "ledger.sqlite")
-
-
 @pytest.fixture(params=["file", "server"])
 def path(request: pytest.FixtureRequest) -> str:
     """Where the ledger is: what holds of one in a file holds of one on a server."""
     found: str = request.getfixturevalue(request.param)
     return found
-
-
-@pytest.fixture
-def ledger(path: str) -> Iterator[Ledger]:
-    with Ledger.open(path, 1) as found:
-        yield found
 
 
 def pay(ledger: Ledger, run: str = A, loss: Loss = HALF, caps: Caps = NO_CAPS) -> Reservation:

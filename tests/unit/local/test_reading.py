@@ -7,6 +7,7 @@ import io
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +28,27 @@ from record_laws import (
 from dprelease.errors import Failure
 from dprelease.local.estimation.estimates import estimate_all
 from dprelease.local.store import read_table
-from dprelease.local.store.answer_cells import NumberCells, choose_cells, choose_separator
-from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
+from dprelease.local.store.answer_cells import (
+    LabelCells,
+    NumberCells,
+    choose_cells,
+    choose_separator,
+    describe_table,
+)
+from dprelease.local.store.write_table import write_records
+from dprelease.model import (
+    About,
+    ColumnType,
+    Grid,
+    LaplaceLaw,
+    RecordStep,
+    Response,
+    SubsetLaw,
+    WindowLaw,
+)
 
 KEEP = Fraction(3, 4)
-ODD = ["=north", "'x", "a,b", 'say "no"', "", "two\nlines", "'=y", " edge "]
+ODD = ["=north", "'x", "a,b", 'say "no"', "", "two\nlines", "'=y", " edge ", "é", "-h", "|;/"]
 WINDOWS = WindowLaw(window(4, 1, Fraction(3)), window(6, 2, Fraction(2)), KEEP)
 CENTS = Grid(Fraction(1, 100), -50, 15_000)
 STEP = build_step(
@@ -48,20 +65,27 @@ STEP = build_step(
     numeric("wide", Grid(Fraction(1, 10**9), 0, 10**12), LaplaceLaw(Fraction(10**14))),
     numeric("levels", CENTS, WINDOWS),
     numeric("steps", Grid(Fraction(1000), 0, 4), WindowLaw(window(3, 1, Fraction(2)))),
+    build_labels_response("numbers", [f"k{each}" for each in range(1200)], KEEP, 4),
+    numeric("small", Grid(Fraction(1, 2**20), -500, 1500), LaplaceLaw(Fraction(10))),
+    numeric("long", Grid(10**18 + Fraction(1, 10**12), -500, 1500), LaplaceLaw(Fraction(100))),
 )  # fmt: skip
 ROWS = 300
 
 
 def columns_of(step: RecordStep) -> list[np.ndarray]:
     rng = random.Random(11)
-    return [
-        sample(
-            each,
-            [rng.randrange(2) if each.column.group else rng.randint(0, 4) for _ in range(ROWS)],
-            rng,
-        )
-        for each in step.responses
-    ]
+    return [draw(each, rng) for each in step.responses]
+
+
+def draw(response: Response, rng: random.Random) -> np.ndarray:
+    if response.column.name == "numbers":  # too many sets for enumeration
+        law = response.law
+        assert isinstance(law, SubsetLaw)
+        sets = [sorted(rng.sample(range(law.labels), law.size)) for _ in range(ROWS)]
+        return np.array(sets, dtype=np.uint16)
+    most = 1 if response.column.group else 4
+    found: np.ndarray = sample(response, [rng.randint(0, most) for _ in range(ROWS)], rng)
+    return found
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -94,6 +118,15 @@ def test_batches_are_as_good_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> No
         assert tally_answers(STEP, batches) == whole
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_batches_are_written_as_the_whole(form: str) -> None:
+    whole = tuple(columns_of(STEP))
+    sink = io.BytesIO()
+    parts = [tuple(column[at : at + 70] for column in whole) for at in range(0, ROWS, 70)]
+    write_records(sink, STEP, describe_table(STEP, About("a")), parts, form)
+    assert sink.getvalue() == write_answers(STEP, whole, form)
+
+
 def test_cells_by_an_independent_reader() -> None:
     columns = columns_of(STEP)
     lines = list(
@@ -102,23 +135,26 @@ def test_cells_by_an_independent_reader() -> None:
     table = pq.read_table(pa.BufferReader(write_answers(STEP, columns, "parquet")))
     assert [str(each) for each in table.schema.types] == [
         "string", "string", "int64", "string", "bool", "date32[day]", "timestamp[us]",
-        "int64", "double", "decimal128(38, 9)", "double", "int64",
+        "int64", "double", "decimal128(38, 9)", "double", "int64", "string",
+        "decimal128(38, 20)", "decimal128(38, 12)",
     ]  # fmt: skip
     between = choose_separator(ODD)
-    assert between == "|"
+    assert between == "&"
     for row, line in enumerate(lines):
         label = ODD[columns[0][row, 0]]
-        added = "'" if label in ("=north", "'=y") else ""
+        added = "'" if label in ("=north", "'=y", "-h") else ""
         assert line["'=odd"] == added + label
         assert table["=odd"][row].as_py() == label
         joined = between.join(ODD[each] for each in columns[1][row])
         assert table["sets"][row].as_py() == joined
-        assert line["sets"].removeprefix("'") == joined.removeprefix("'")
+        assert line["sets"] in (joined, f"'{joined}")
         assert line["cents"] == f"{columns[8][row] / 100:.2f}".replace("-0.00", "0.00")
         assert Fraction(line["wide"]) == Fraction(int(columns[9][row]), 10**9)
         assert Fraction(table["wide"][row].as_py()) == Fraction(line["wide"])
         assert float(line["levels"]) == table["levels"][row].as_py()
         assert int(line["steps"]) == table["steps"][row].as_py()
+        assert line["numbers"] == table["numbers"][row].as_py()
+        assert [int(each) - 1 for each in line["numbers"].split(" ")] == columns[12][row].tolist()
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -135,6 +171,17 @@ def test_a_separator_stands_in_no_label_and_begins_no_formula() -> None:
     assert ord(found) > 127
     with pytest.raises(ValueError, match="every character"):
         choose_separator(["".join(map(chr, range(32, 0x3100)))])
+
+
+def test_only_very_many_sets_are_numbers() -> None:
+    few, many = (
+        choose_cells(build_labels_response("s", [*map(str, range(labels))], KEEP, 5))
+        for labels in (20, 21)
+    )
+    assert isinstance(few, LabelCells)
+    assert isinstance(many, LabelCells)
+    assert (comb(20, 5), comb(21, 5)) == (15_504, 20_349)
+    assert (few.is_numbered, many.is_numbered) == (False, True)
 
 
 def test_numbers_too_large_for_a_table_are_refused() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.csv_table import FORMULA, escape_formula, is_escaped, write_csv
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 
 def key(name: str, values: Sequence[str | None], kind: ColumnType) -> OutputColumn:
@@ -55,11 +56,13 @@ def test_a_table_without_rows_has_a_header() -> None:
     assert write_csv(table(OutputColumn("n", "integer", [], ""))) == b"n\n"
 
 
-def test_columns_of_unequal_length_are_a_mistake() -> None:
+@pytest.mark.parametrize(("longer", "shorter"), [([1], []), ([1, 2], [3])])
+def test_columns_of_unequal_length_are_a_mistake(longer: list[int], shorter: list[int]) -> None:
+    made = table(
+        OutputColumn("a", "integer", longer, ""), OutputColumn("b", "integer", shorter, "")
+    )
     with pytest.raises(ValueError, match="shorter"):
-        write_csv(
-            table(OutputColumn("a", "integer", [1], ""), OutputColumn("b", "integer", [], ""))
-        )
+        write_csv(made)
 
 
 def test_a_text_among_numbers_is_a_mistake() -> None:
@@ -116,13 +119,33 @@ def test_readers_get_the_labels_back(labels: list[str]) -> None:
     assert rows[1:] == [[escape_formula(each), "1"] for each in labels]
 
 
-def test_repeated_objects_are_written_each_time() -> None:
-    moe = 1757
+SOME = [0, 1, -1, 9, 10, -10, 99, 100, 101, -100, -101, 12345, -12345, 10**30, -(10**30)]
+
+
+@pytest.mark.parametrize("places", [0, 1, 2, 5, 20])
+@pytest.mark.parametrize("times", [1, 100])
+@pytest.mark.parametrize("missing", [[], [None]])
+def test_a_column_is_written_as_its_fields_would_be(
+    places: int, times: int, missing: list[None]
+) -> None:
+    values = [*SOME, *missing] * times
     made = table(
-        key("b", [str(number) for number in range(3000)], ColumnType.INTEGER),
-        OutputColumn("n_noise_moe", "number", [moe] * 3000, "", 2),
+        OutputColumn("a", "number", values, "", places), OutputColumn("b", "text", values, "")
     )
-    assert write_csv(made).decode().splitlines()[1:] == [f"{n},17.57" for n in range(3000)]
+    fields = [line.split(",")[0] for line in write_csv(made).decode().splitlines()[1:]]
+    assert fields == ["" if each is None else write_fixed_point(each, places) for each in values]
+
+
+def test_constant_columns_anywhere() -> None:
+    made = table(
+        OutputColumn("a", "number", [-5, -5], "", 1),
+        OutputColumn("b", "integer", [7, 7], ""),
+        OutputColumn("c", "text", ["x,y", "x,y"], ""),
+        OutputColumn("d", "integer", [1, 2], ""),
+        OutputColumn("e", "integer", [None, None], ""),
+        OutputColumn("f", "text", ["", ""], ""),
+    )
+    assert write_csv(made) == b'a,b,c,d,e,f\n-0.5,7,"x,y",1,,""\n-0.5,7,"x,y",2,,""\n'
 
 
 def test_csv_needs_no_other_library() -> None:

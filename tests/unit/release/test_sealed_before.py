@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 from msgspec.structs import replace
 
@@ -20,25 +21,36 @@ from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stages
 from dprelease.release.run import release_plan
 
+NUMBERS = "x\n1\n2\n"
+
+
+def load(
+    folder: Path, content: str, columns: dict[str, Any], *queries: dict[str, Any], **privacy: object
+) -> dprelease.Release:
+    """Load a release of CSV with this content."""
+    (folder / "t.csv").write_text(content)
+    spec = builders.spec(
+        data={"path": str(folder / "t.csv"), "snapshot": "1", "multiline": True},
+        privacy={"epsilon": 1.0, **privacy},
+        ledger={"path": str(folder / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        columns=columns,
+        query=list(queries),
+        output={"path": str(folder / "out")},
+    )
+    return dprelease.load(spec)
+
 
 @pytest.fixture
 def release(tmp_path: Path) -> dprelease.Release:
     """A count of all records of CSV over several lines, and one that has noise in any case."""
-    (tmp_path / "t.csv").write_bytes(b'k,x\na,1\n"b\nb",2\n')
-    spec: dict[str, Any] = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1", "multiline": True},
-        "privacy": {"unit": "row", "adjacency": "replace-one", "epsilon": 1.0},
-        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
-        "columns": {"k": {"type": "string"}},
-        "query": [
-            {"name": "all", "statistic": "count"},
-            {"name": "some", "statistic": "count", "where": "k = 'a'"},
-        ],
-        "output": {"path": str(tmp_path / "out")},
-    }
-    return dprelease.load(spec)
+    return load(
+        tmp_path,
+        'k,x\na,1\n"b\nb",2\n',
+        {"k": {"type": "string"}},
+        {"name": "all", "statistic": "count"},
+        {"name": "some", "statistic": "count", "where": "k = 'a'"},
+        adjacency="replace-one",
+    )
 
 
 def certify_as_before(release: dprelease.Release) -> CertifiedPlan:
@@ -68,22 +80,11 @@ def test_what_is_sealed_is_published_again_at_no_cost(release: dprelease.Release
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delta: float) -> None:
     """Version 0.2 planned fewer counts together."""
-    (tmp_path / "t.csv").write_text("x\n1\n2\n")
-    conditions = ["x > 1", "x > 2", "x > 3", "x > 4"]
-    spec: dict[str, Any] = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": delta},
-        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
-        "columns": {"x": {"type": "integer"}},
-        "query": [
-            {"name": f"q{place}", "statistic": "count", "where": where}
-            for place, where in enumerate(conditions)
-        ],
-        "output": {"path": str(tmp_path / "out")},
-    }
-    release = dprelease.load(spec)
+    queries = (
+        {"name": f"q{limit}", "statistic": "count", "where": f"x > {limit}"}
+        for limit in range(1, 5)
+    )
+    release = load(tmp_path, NUMBERS, {"x": {"type": "integer"}}, *queries, delta=delta)
     before = plan_and_certify(release, jointly=False)
     assert before.plan.steps != plan_and_certify(release).plan.steps
     assert not run_again(release, before).plan.alone
@@ -92,18 +93,9 @@ def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delt
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_cumulative_counts_without_a_tree_are_published_again(tmp_path: Path, delta: float) -> None:
     """Version 0.2 released them as single numbers, or mixed along the whole order."""
-    (tmp_path / "t.csv").write_text("x\n1\n2\n")
-    spec: dict[str, Any] = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": delta},
-        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
-        "columns": {"x": {"type": "integer", "bins": list(range(401))}},
-        "query": [{"name": "c", "statistic": "cumulative", "column": "x"}],
-        "output": {"path": str(tmp_path / "out")},
-    }
-    release = dprelease.load(spec)
+    columns = {"x": {"type": "integer", "bins": list(range(401))}}
+    query = {"name": "c", "statistic": "cumulative", "column": "x"}
+    release = load(tmp_path, NUMBERS, columns, query, delta=delta)
     before = plan_and_certify(release, as_version_02=True)
     (step,) = plan_and_certify(release).plan.steps
     assert step.axes[0].kind is AxisKind.TREE
@@ -116,21 +108,14 @@ def test_cumulative_counts_without_a_tree_are_published_again(tmp_path: Path, de
 
 def test_a_count_that_selected_keys_is_published_again(tmp_path: Path) -> None:
     """Version 0.2 selected keys by a count of its own where a mean does now."""
-    (tmp_path / "t.csv").write_text("k,x\n" + "a,1\n" * 200)
-    spec: dict[str, Any] = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": 1e-6},
-        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
-        "columns": {"k": {"type": "string"}, "x": {"type": "integer", "lower": 0, "upper": 3}},
-        "query": [
-            {"name": "m", "statistic": "mean", "column": "x", "by": ["k"],
-             "partition_selection": {"delta": 1e-6}},
-        ],
-        "output": {"path": str(tmp_path / "out")},
-    }  # fmt: skip
-    release = dprelease.load(spec)
+    release = load(
+        tmp_path,
+        "k,x\n" + "a,1\n" * 200,
+        {"k": {"type": "string"}, "x": {"type": "integer", "lower": 0, "upper": 3}},
+        {"name": "m", "statistic": "mean", "column": "x", "by": ["k"],
+         "partition_selection": {"delta": 1e-6}},
+        delta=1e-6,
+    )  # fmt: skip
     before = plan_and_certify(release, as_version_02=True)
     now = plan_and_certify(release).plan
     assert [step.query.name for step in before.plan.steps] == ["by_k_rows", "m"]
@@ -141,25 +126,10 @@ def test_a_count_that_selected_keys_is_published_again(tmp_path: Path) -> None:
 
 def test_quantiles_that_were_selected_are_published_again(tmp_path: Path) -> None:
     """Version 0.2 selected long lists too."""
-    (tmp_path / "t.csv").write_text("x\n1\n2\n")
-    spec: dict[str, Any] = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0},
-        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
-        "columns": {"x": {"type": "integer", "lower": 0, "upper": 99}},
-        "query": [
-            {
-                "name": "p",
-                "statistic": "quantile",
-                "column": "x",
-                "q": [number / 25 for number in range(1, 25)],
-            }
-        ],
-        "output": {"path": str(tmp_path / "out")},
-    }
-    release = dprelease.load(spec)
+    columns = {"x": {"type": "integer", "lower": 0, "upper": 99}}
+    shares = [number / 25 for number in range(1, 25)]
+    query = {"name": "p", "statistic": "quantile", "column": "x", "q": shares}
+    release = load(tmp_path, NUMBERS, columns, query)
     before = plan_and_certify(release, as_version_02=True)
     assert [step.form for step in before.plan.steps] == [Form.QUANTILES]
     assert [step.form for step in plan_and_certify(release).plan.steps] == [Form.NUMBERS]
