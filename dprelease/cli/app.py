@@ -62,11 +62,7 @@ def _find_nearest(name: str) -> str:
     return f"; the commands are: {', '.join(COMMANDS)}"
 
 
-@click.group(
-    cls=LazyGroup,
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dprelease", message="dprelease %(version)s")
 def app() -> None:
     """Publish statistics of a private table under differential privacy.

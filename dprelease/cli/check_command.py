@@ -72,7 +72,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
             finding._replace(
                 warnings=tuple(
                     warning for warning in finding.warnings if warning.code != USELESS_PERIOD
-                ),
+                )
             )
             for finding in findings
         ]

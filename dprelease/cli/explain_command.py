@@ -45,10 +45,6 @@ def explain(codes: tuple[str, ...], as_json: bool) -> int:
 def _format_meaning(meaning: CodeMeaning) -> str:
     code = meaning.code
     mark = paint(code, "error" if code.startswith("E") else "warning", sys.stdout)
-    lines = (
-        meaning.says,
-        f"{meaning.group}. {meaning.holds}",
-        f"What to do: {meaning.remedy}",
-    )
+    lines = (meaning.says, f"{meaning.group}. {meaning.holds}", f"What to do: {meaning.remedy}")
     body = "\n".join(fold_line(f"{'':6}{line}", sys.stdout, 6) for line in lines)
     return mark + body.removeprefix(" " * len(code))

@@ -171,14 +171,10 @@ def _list_queries(plan: Plan) -> dict[str, Item]:
 
 def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]) -> Facts:
     """List the facts of a query that are compared, in the order in which they are shown."""
-    sensitivity, threshold, candidates = (
-        facts["sensitivity"],
-        facts["threshold"],
-        query.candidates,
-    )
+    sensitivity, threshold = facts["sensitivity"], facts["threshold"]
+    candidates, selection = query.candidates, query.key_selection
     norms = [f"L1 {sensitivity['l1']}"]
     norms += [f"L2 {sensitivity['l2']:.5g}"] if sensitivity["l2"] is not None else []
-    selection = query.key_selection
     return {
         "statistic": facts["statistic"],
         "column": facts["column"],
@@ -200,15 +196,9 @@ def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]
         "score_step": None if candidates is None else candidates.grid.step,
         "budget asked for": _describe_budget(query),
         "mechanism asked for": query.mechanism,
-        **(
-            {}
-            if selection is None
-            else {
-                "partition_selection": _write_amounts(
-                    delta=selection.delta, epsilon=selection.epsilon
-                )
-            }
-        ),
+        "partition_selection": None
+        if selection is None
+        else _write_amounts(delta=selection.delta, epsilon=selection.epsilon),
         "number of groups": "private" if facts["cells"] is None else facts["cells"],
         "planned together": "yes" if facts.get("together") else None,
         "mechanism": facts["mechanism"],
@@ -226,15 +216,12 @@ def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]
 
 def _describe_finish(query: Query) -> Facts:
     """List what is done to figures after the noise, except defaults."""
-    finish = query.finish
-    deed_names = ", ".join(map(word, name_deeds(finish))) or None
-    share = finish.flag_unreliable_at
-    facts = {
-        "figures are": deed_names,
-        "shown if": write_condition(finish),
+    share = query.finish.flag_unreliable_at
+    return {
+        "figures are": ", ".join(map(word, name_deeds(query.finish))) or None,
+        "shown if": write_condition(query.finish),
         "flagged beyond": None if share == AS_RELEASED.flag_unreliable_at else share,
     }
-    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _list_own_lists(

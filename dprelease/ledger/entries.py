@@ -15,14 +15,7 @@ from msgspec.structs import replace
 
 from dprelease.ledger.chain import EMPTY, GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.identity import write_canonical_json
-from dprelease.ledger.privacy_filter import (
-    CAPS,
-    Caps,
-    Terms,
-    Total,
-    encode_parts,
-    read_parts,
-)
+from dprelease.ledger.privacy_filter import CAPS, Caps, Terms, Total, encode_parts, read_parts
 from dprelease.ledger.totals import compute_total, sum_spent
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
@@ -296,11 +289,7 @@ def _read_publication(entry: Entry, runs: Mapping[str, Run]) -> Run:
     return replace(run, files=json.loads(entry.content)["files"], published_at=entry.written_at)
 
 
-_READERS = {
-    Kind.CHARGE: _read_charge,
-    Kind.SEAL: _read_seal,
-    Kind.PUBLISH: _read_publication,
-}
+_READERS = {Kind.CHARGE: _read_charge, Kind.SEAL: _read_seal, Kind.PUBLISH: _read_publication}
 
 
 def _write_optional(value: Fraction | None) -> str | None:

@@ -41,11 +41,7 @@ _CHUNK = 1 << 20
 
 
 def move_ledger(
-    old: str,
-    new: str,
-    folders: Folders,
-    wait: float = WAIT,
-    witness: str | None = None,
+    old: str, new: str, folders: Folders, wait: float = WAIT, witness: str | None = None
 ) -> Head:
     """Move a ledger, its witness and its folder of record-level tables.
 

@@ -30,10 +30,7 @@ _FOR_ALL = (
     "numpy.fft",
     "statistics",
 )
-_FOR_CHOICES = (
-    "dprelease.kernel.chapters.choices",
-    "dprelease.mechanisms.quantile_error",
-)
+_FOR_CHOICES = ("dprelease.kernel.chapters.choices", "dprelease.mechanisms.quantile_error")
 _FOR_PRIVATE_KEYS = ("dprelease.kernel.chapters.private_keys",)
 _FOR_MIXED_CELLS = ("dprelease.kernel.chapters.strategies.mixed_cells",)
 _FOR_ADJUSTED_FIGURES = (

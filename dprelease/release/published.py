@@ -115,10 +115,7 @@ class RenderedReport(Struct, frozen=True):
 
 
 def show(
-    directory: str | os.PathLike[str],
-    *,
-    tables: Sequence[str] = (),
-    rows: int | None = None,
+    directory: str | os.PathLike[str], *, tables: Sequence[str] = (), rows: int | None = None
 ) -> dict[str, ReleasedTable]:
     """Do what the package's ``show`` says."""
     if rows is not None and rows < 0:

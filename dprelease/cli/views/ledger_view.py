@@ -25,9 +25,7 @@ from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, Plan
 from dprelease.reports.text.shown_numbers import number_or_none, to_json_number, to_json_remaining
 
 
-def read_standing(
-    plan: Plan,
-) -> tuple[PlannedLedger, Sequence[Complaint], Sequence[Complaint]]:
+def read_standing(plan: Plan) -> tuple[PlannedLedger, Sequence[Complaint], Sequence[Complaint]]:
     """Say where the ledger of the plan's dataset stands, now and after a run.
 
     And why a run would be refused, and what to be warned of. What is spent is rounded up, what is

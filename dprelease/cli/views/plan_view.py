@@ -370,11 +370,7 @@ def _record_tables(
 
 
 def _build_answer_table(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.local.report.record_wording import (
-        describe_answer,
-        format_amount,
-        format_error,
-    )
+    from dprelease.local.report.record_wording import describe_answer, format_amount, format_error
 
     headings = ("table and column", "an answer is", "expected error", "least")
     table = build_table("What is published record by record", headings)
@@ -416,10 +412,7 @@ def _list_losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[st
 
 
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.local.report.record_wording import (
-        list_halfwidth_heads,
-        list_halfwidth_rows,
-    )
+    from dprelease.local.report.record_wording import list_halfwidth_heads, list_halfwidth_rows
 
     head = list_halfwidth_heads(perturbs[0])
     table = build_table("What estimates are worth", head[:2], head[2:])

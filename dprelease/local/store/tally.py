@@ -15,13 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.local.store.answer_cells import get_grid, list_level_values
-from dprelease.model.record_tables import (
-    LaplaceLaw,
-    RecordStep,
-    SubsetLaw,
-    Tally,
-    WindowLaw,
-)
+from dprelease.model.record_tables import LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 MOST_CELLS = 100
 MOST_PAIRS = 10
