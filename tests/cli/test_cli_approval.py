@@ -108,9 +108,7 @@ def test_another_ledger_of_a_call_is_refused(cli, folder):
     save(cli)
     with pytest.raises(Failure, match=r"E320 .*differs in ledger\.path") as caught:
         dprelease.run(
-            folder / "small.toml",
-            ledger=folder / "other.sqlite",
-            approved=folder / "plan.json",
+            folder / "small.toml", ledger=folder / "other.sqlite", approved=folder / "plan.json"
         )
     assert caught.value.exit_code == 2
     assert not list(folder.glob("*.sqlite"))

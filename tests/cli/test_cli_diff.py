@@ -6,18 +6,12 @@ import pytest
 
 from dprelease.cli.app import app
 
-PEOPLE = (
-    'unit = "row"',
-    'unit = "column"\nunit_column = "who"',
-)
+PEOPLE = ('unit = "row"', 'unit = "column"\nunit_column = "who"')
 BOUNDING = (
     "[ledger]",
     "[privacy.bounding]\nmax_rows_per_unit = 3\nmax_groups_per_unit = 2\n\n[ledger]",
 )
-PRIVATE = (
-    'keys = ["north", "south"]\nsource = "public: map"',
-    "",
-)
+PRIVATE = ('keys = ["north", "south"]\nsource = "public: map"', "")
 SELECTED = ('by = ["region"]', 'by = ["region"]\npartition_selection = { delta = 1e-8 }')
 FIRST, LAST = "epsilon = 0.5\n\n[[", "epsilon = 0.5\n\n[output]"
 DELTA = ("epsilon = 1.0\n", "epsilon = 1.0\ndelta = 1e-8\n")

@@ -18,15 +18,7 @@ from dprelease.local.report.table_facts import describe_drawn_table
 from dprelease.local.store.answer_cells import describe_table
 from dprelease.local.store.tally import Tallier, choose_pairs
 from dprelease.local.store.write_table import write_records
-from dprelease.model import (
-    About,
-    Grid,
-    LaplaceLaw,
-    Loss,
-    Perturb,
-    RecordStep,
-    StoredTable,
-)
+from dprelease.model import About, Grid, LaplaceLaw, Loss, Perturb, RecordStep, StoredTable
 from dprelease.reports.model.json_form import to_json
 
 ROWS = 800

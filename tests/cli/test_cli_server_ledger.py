@@ -81,10 +81,7 @@ def test_a_restored_server_is_told_by_the_witness_of_each_machine(
     backup = postgres.database(f"TEMPLATE {uri.rpartition('/')[2].partition('?')[0]}")
     for witness in ("a.witness", "b.witness"):
         assert on_server("budget", "witness", PLACE, "--witness", witness).code == 0
-    on_a = (
-        "epsilon_cap = 2.5",
-        'url_env = "TRIED_LEDGER"\nwitness = "a.witness"\nepsilon_cap = 9',
-    )
+    on_a = ("epsilon_cap = 2.5", 'url_env = "TRIED_LEDGER"\nwitness = "a.witness"\nepsilon_cap = 9')
     spec(on_a, ('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
     assert on_server("run", "-q", "small.toml").code == 0
     each = ("--against", "a.witness", "--against", "b.witness")

@@ -4,35 +4,16 @@ import json
 import re
 from pathlib import Path
 
+import builders
 import pytest
 
-from dprelease.model import (
-    About,
-    Adjacency,
-    ColumnType,
-    Data,
-    LedgerSettings,
-    Output,
-    OutputColumn,
-    OutputTable,
-    Privacy,
-    Release,
-    Source,
-)
+from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output import datapackage
 from dprelease.output.released_tables import Field, list_figures, list_keys, list_tables, read_rows
 from dprelease.output.table_files import write_table
+from dprelease.specfile import load
 
-RELEASE = Release(
-    file="/a/spec.toml",
-    about=About("pay"),
-    data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
-    privacy=Privacy("row", Adjacency.ADD_REMOVE),
-    ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
-    columns={},
-    queries=(),
-    output=Output("/a/out"),
-)
+RELEASE = load(builders.spec(query=[{"name": "n", "statistic": "count"}]))
 
 
 def number(name, values, places=0, kind="number", said=""):

@@ -4,10 +4,7 @@ import json
 
 import pytest
 
-PEOPLE = (
-    'unit = "row"',
-    'unit = "column"\nunit_column = "uid"',
-)
+PEOPLE = ('unit = "row"', 'unit = "column"\nunit_column = "uid"')
 BOUNDING = (
     "[ledger]",
     "[privacy.bounding]\nmax_rows_per_unit = 3\nmax_groups_per_unit = 2\n\n[ledger]",

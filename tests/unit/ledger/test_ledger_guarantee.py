@@ -111,6 +111,12 @@ def get_detail(what: Any) -> dict[str, object]:
     return describe_guarantee(what) if isinstance(what, Release) else what
 
 
+def read_lines(**data: object) -> Change:
+    return read_rows(multiline=True, **data)
+
+
+EACH, LINED = read_rows(), read_lines()
+WITH_NAMES, WITH_MORE = {"data": NAMED}, {"data": FURTHER}
 OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
     "computed, or of the file": ("expression", (), (BY_HOUSE,)),
     "another expression": ("expression", (BY_NAME,), (BY_HOUSE,)),
@@ -126,90 +132,54 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         ({"columns": {"uid": {"type": "decimal", "expression": "door + 1"}}},),
     ),
     "another type of what it reads": (
-        "reads",
-        (AS_NUMBER,),
-        (AS_NUMBER, {"columns": {"door": {"type": "decimal"}}}),
-    ),
+        "reads", (AS_NUMBER,), (AS_NUMBER, {"columns": {"door": {"type": "decimal"}}})),
     "nulls as a unit": ("nulls", (), (ONE_UNIT,)),
     "other nulls as a unit": ("null_values", (ONE_UNIT,), (ONE_UNIT, MISSING)),
     "other nulls in an expression": ("null_values", (BY_HOUSE,), (BY_HOUSE, MISSING)),
     "other nulls where the number of units is public": (
-        "null_values",
-        (REPLACED,),
-        (REPLACED, MISSING),
-    ),
+        "null_values", (REPLACED,), (REPLACED, MISSING)),
     "blanks": ("strip", (), ({"data": {"strip": True}},)),
     "encoding": ("encoding", (), ({"data": {"encoding": "latin-1"}},)),
     "quotes": ("quote", (), ({"data": {"quote": ""}},)),
     "delimiter": ("delimiter", (), ({"data": {"delimiter": ";"}},)),
     "format": ("format", (), ({"data": {"path": "t.parquet"}},)),
-    "a header that is no header": ("header", (), ({"data": NAMED},)),
-    "another field by that name": ("names", ({"data": NAMED},), ({"data": SWAPPED},)),
+    "a header that is no header": ("header", (), (WITH_NAMES,)),
+    "another field by that name": ("names", (WITH_NAMES,), ({"data": SWAPPED},)),
     "another field in the expression": (
         "names",
-        ({"data": NAMED}, BY_HOUSE),
+        (WITH_NAMES, BY_HOUSE),
         ({"data": {**NAMED, "names": ["x", "door", "house", "days"]}}, BY_HOUSE),
     ),
     "a further field, without which all lines are nulls": (
-        "fields",
-        ({"data": NAMED}, ONE_UNIT),
-        ({"data": FURTHER}, ONE_UNIT),
-    ),
+        "fields", (WITH_NAMES, ONE_UNIT), (WITH_MORE, ONE_UNIT)),
     "a further field, without which an expression reads nulls": (
-        "fields",
-        ({"data": NAMED}, BY_HOUSE),
-        ({"data": FURTHER}, BY_HOUSE),
-    ),
+        "fields", (WITH_NAMES, BY_HOUSE), (WITH_MORE, BY_HOUSE)),
     "decimal marks of a number": ("decimal", (NUMBER, SEMICOLON), (NUMBER, SEMICOLON, COMMA)),
     "marks between digits": ("thousands", (NUMBER,), (NUMBER, {"data": {"thousands": "_"}})),
     "marks of a number that is read": (
-        "reads",
-        (AS_NUMBER, SEMICOLON),
-        (AS_NUMBER, SEMICOLON, COMMA),
-    ),
+        "reads", (AS_NUMBER, SEMICOLON), (AS_NUMBER, SEMICOLON, COMMA)),
     "another way to write a day": ("format of the column", (DAY,), (AMERICAN,)),
     "a way to write a day": (
-        "format of the column",
-        ({"columns": {"uid": {"type": "date"}}},),
-        (DAY,),
-    ),
+        "format of the column", ({"columns": {"uid": {"type": "date"}}},), (DAY,)),
     "another zone": ("zone", (MOMENT,), (zone_values(MOMENT),)),
     "another zone of what is read": ("reads", (BY_DAY,), (BY_DAY, zone_values(BY_DAY, "seen"))),
     "records over several lines": ("multiline", (), (LINES,)),
     "records over more lines": (
-        "multiline",
-        (LINES,),
-        ({"data": {"multiline": True, "max_lines_per_record": 2}},),
-    ),
-    "each line a record, or several": ("multiline", (read_rows(),), (read_rows(multiline=True),)),
-    "each record of so many lines": (
-        "multiline",
-        (read_rows(multiline=True),),
-        (read_rows(multiline=True, max_lines_per_record=9),),
-    ),
-    "quotes about line breaks": (
-        "quote",
-        (read_rows(multiline=True),),
-        (read_rows(multiline=True, quote="'"),),
-    ),
-    "what ends a field before a line break": (
-        "delimiter",
-        (read_rows(multiline=True),),
-        (read_rows(multiline=True, delimiter=";"),),
-    ),
+        "multiline", (LINES,), ({"data": {"multiline": True, "max_lines_per_record": 2}},)),
+    "each line a record, or several": ("multiline", (EACH,), (LINED,)),
+    "each record of so many lines": ("multiline", (LINED,), (read_lines(max_lines_per_record=9),)),
+    "quotes about line breaks": ("quote", (LINED,), (read_lines(quote="'"),)),
+    "what ends a field before a line break": ("delimiter", (LINED,), (read_lines(delimiter=";"),)),
     "how many fields a record of several lines has": (
-        "fields",
-        (read_rows(multiline=True, **NAMED),),
-        (read_rows(multiline=True, **FURTHER),),
-    ),
-    "a first line that is a record": ("header", (read_rows(),), (read_rows(**NAMED),)),
+        "fields", (read_lines(**NAMED),), (read_lines(**FURTHER),)),
+    "a first line that is a record": ("header", (EACH,), (read_rows(**NAMED),)),
     "lines before the header": ("skip_rows", (), ({"data": {"skip_rows": 1}},)),
     "a field without a name": ("unnamed_field", (), ({"data": {"unnamed_field": "first"}},)),
-    "lines before the first record": ("skip_rows", (read_rows(),), (read_rows(skip_rows=1),)),
-    "records, or people": ("another unit", (), (read_rows(),)),
+    "lines before the first record": ("skip_rows", (EACH,), (read_rows(skip_rows=1),)),
+    "records, or people": ("another unit", (), (EACH,)),
     "another column": ("another unit", (), ({"privacy": {"unit_column": "house"}},)),
     "other neighbours": ("another adjacency", (), (REPLACED,)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.one_in(2)
@@ -227,9 +197,7 @@ def test_losses_of_other_units_do_not_add_up(tmp_path: Path, what: str) -> None:
 
 ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
     "empty lines, which are records of any width": (
-        (read_rows(**ALONE), NO_OTHER),
-        (read_rows(**NAMED), NO_OTHER),
-    ),
+        (read_rows(**ALONE), NO_OTHER), (read_rows(**NAMED), NO_OTHER)),
     "the same": ((BY_HOUSE,), (BY_HOUSE,)),
     "written otherwise": (
         ({"columns": {"uid": {"type": "string", "expression": "lower(house)||'-'"}}},),
@@ -247,16 +215,16 @@ ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
         ({"data": {"null_values": ["", "?"]}}, BY_HOUSE),
         ({"data": {"null_values": ["?", ""]}}, BY_HOUSE),
     ),
-    "a further field": (({"data": NAMED},), ({"data": FURTHER},)),
+    "a further field": ((WITH_NAMES,), (WITH_MORE,)),
     "another file": ((), ({"data": {"path": "u.csv", "snapshot": "2"}},)),
     "another filter": ((), (FILTERED,)),
     "marks of numbers where a unit is a text": ((SEMICOLON,), (SEMICOLON, COMMA)),
     "the zone that is the default": ((MOMENT,), (zone_values(MOMENT, "uid", "UTC"),)),
     "each line a record, however it is read": (
-        (read_rows(),),
+        (EACH,),
         (read_rows(delimiter=";", quote="", encoding="cp1252", strip=True, null_values=["-"]),),
     ),
-    "each row a record": ((read_rows(),), (read_rows(path="t.parquet"),)),
+    "each row a record": ((EACH,), (read_rows(path="t.parquet"),)),
     "names of what stands in a line": ((read_rows(**NAMED),), (read_rows(**FURTHER),)),
 }  # fmt: skip
 

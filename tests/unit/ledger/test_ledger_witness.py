@@ -211,10 +211,7 @@ def test_a_first_charge_meanwhile_is_no_missing_witness(
     place = str(tmp_path / "ledger.sqlite")
     kind = find_database_kind(place)
     database = kind.open_for_writing(place, 1)
-    with (
-        Ledger(kind.open_for_writing(place, 1), place) as other,
-        Ledger(database, place) as opened,
-    ):
+    with Ledger(kind.open_for_writing(place, 1), place) as other, Ledger(database, place) as opened:
 
         def charge_only() -> None:
             with monkeypatch.context() as held:

@@ -3,48 +3,29 @@
 import hashlib
 import io
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import builders
 import frictionless
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from dprelease.model import (
-    About,
-    Adjacency,
-    ColumnType,
-    Data,
-    LedgerSettings,
-    Output,
-    OutputColumn,
-    OutputTable,
-    Privacy,
-    Release,
-    Source,
-)
+from dprelease.model import About, ColumnType, OutputColumn, OutputTable, Release
 from dprelease.output.datapackage import write_datapackage
 from dprelease.output.table_files import WrittenTable, write_table
 from dprelease.output.table_schema import ESCAPE_NOTE
 from dprelease.reports.report_formats import list_media_types
+from dprelease.specfile import load
 
 OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
 TYPES = list_media_types(OTHERS)
 
 
 def release(**about: str) -> Release:
-    return Release(
-        file="/a/spec.toml",
-        about=replace(About("Pay_2026"), **about),
-        data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
-        privacy=Privacy("row", Adjacency.ADD_REMOVE, epsilon=Fraction(1)),
-        ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
-        columns={},
-        queries=(),
-        output=Output("/a/out"),
-    )
+    spec = builders.spec(query=[{"name": "n", "statistic": "count"}])
+    return replace(load(spec), about=replace(About("Pay_2026"), **about))
 
 
 def key(name: str, values: list[str], kind: ColumnType) -> OutputColumn:
@@ -77,10 +58,7 @@ def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
     written = [write_table(build_table(), "csv"), write_table(build_table("Again!"), "csv")]
     files = {each.file: each.content for each in written} | OTHERS
     made = write_datapackage(
-        release(title="Pay", purpose="Report", curator="Agency"),
-        written,
-        OTHERS,
-        TYPES,
+        release(title="Pay", purpose="Report", curator="Agency"), written, OTHERS, TYPES
     )
     for name, content in {**files, "datapackage.json": made}.items():
         (tmp_path / name).write_bytes(content)

@@ -231,54 +231,30 @@ def before_a_byte(patch: pytest.MonkeyPatch, problem: Exception) -> None:
 NOTHING = ValueError(SECRET)
 LOCKED = busy("l.sqlite", 1)
 FULL = build_disk_failure("l.sqlite", charged=True)
+AFTER, INTERNAL = ExitCode.AFTER_CHARGE, ExitCode.INTERNAL
 FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
-    "files at the first table": (
-        engine_fails(1),
-        build_lost_failure(),
-        ExitCode.AFTER_CHARGE,
-        "E501",
-    ),
-    "files at the last table": (
-        engine_fails(4),
-        build_lost_failure(),
-        ExitCode.AFTER_CHARGE,
-        "E501",
-    ),
-    "memory at the last table": (
-        engine_fails(4),
-        build_memory_failure(),
-        ExitCode.AFTER_CHARGE,
-        "E510",
-    ),
+    "files at the first table": (engine_fails(1), build_lost_failure(), AFTER, "E501"),
+    "files at the last table": (engine_fails(4), build_lost_failure(), AFTER, "E501"),
+    "memory at the last table": (engine_fails(4), build_memory_failure(), AFTER, "E510"),
     "a bug of the engine at the last table": (
         engine_fails(4),
         InternalError("BinderException"),
-        ExitCode.INTERNAL,
+        INTERNAL,
         "E599",
     ),
-    "what is prepared": (
-        stage("dprelease.release.run.prepare"),
-        NOTHING,
-        ExitCode.INTERNAL,
-        "E599",
-    ),
-    "before the first byte": (before_a_byte, NOTHING, ExitCode.INTERNAL, "E599"),
-    "no memory before the first byte": (
-        before_a_byte,
-        MemoryError(SECRET),
-        ExitCode.AFTER_CHARGE,
-        "E597",
-    ),
-    "a full disk": (full_disk, NOTHING, ExitCode.AFTER_CHARGE, "E606"),
+    "what is prepared": (stage("dprelease.release.run.prepare"), NOTHING, INTERNAL, "E599"),
+    "before the first byte": (before_a_byte, NOTHING, INTERNAL, "E599"),
+    "no memory before the first byte": (before_a_byte, MemoryError(SECRET), AFTER, "E597"),
+    "a full disk": (full_disk, NOTHING, AFTER, "E606"),
     "a locked ledger": (seal_fails, LOCKED, ExitCode.LEDGER, "E601"),
-    "finishing": (stage("dprelease.release.run.assemble"), NOTHING, ExitCode.INTERNAL, "E599"),
+    "finishing": (stage("dprelease.release.run.assemble"), NOTHING, INTERNAL, "E599"),
     "no memory for finishing": (
         stage("dprelease.release.run.assemble"),
         MemoryError(SECRET),
-        ExitCode.AFTER_CHARGE,
+        AFTER,
         "E597",
     ),
-    "writing": (stage("dprelease.release.run.publish"), FULL, ExitCode.AFTER_CHARGE, "E606"),
+    "writing": (stage("dprelease.release.run.publish"), FULL, AFTER, "E606"),
 }
 
 

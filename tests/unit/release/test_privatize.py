@@ -70,12 +70,7 @@ LAPLACE = Noise(NoiseFamily.LAPLACE, Fraction(50))
 def test_the_transform_is_applied_in_integers_of_any_size(entropy: Any) -> None:
     exact = ExactTable([[1, 2, 3], [2**70, 0, -(2**70)]])
     found = run_release(exact, [step(NONE, ((-5, 1), (7, -1)))], [(0, 1)], entropy)
-    assert found == {
-        "q": (
-            (2**70 - 5, -10, -(2**70) - 15),
-            (7 - 2**70, 14, 21 + 2**70),
-        )
-    }
+    assert found == {"q": ((2**70 - 5, -10, -(2**70) - 15), (7 - 2**70, 14, 21 + 2**70))}
 
 
 def test_every_cell_and_every_released_integer_gets_its_own_draw(entropy: Any) -> None:
