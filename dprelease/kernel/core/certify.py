@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.kernel.core.chapters import Chapters
-from dprelease.kernel.core.rules import Breach, name_step
+from dprelease.kernel.core.rules import Breach, name_steps
 from dprelease.kernel.core.step_loss import find_step_loss_breaches
 from dprelease.kernel.core.total_loss import find_budget_breaches, find_total_loss_breaches
 from dprelease.kernel.core.well_formed import find_meaning_breaches, find_source_breaches
@@ -58,8 +58,8 @@ def _iter_breaches(plan: Plan, chapters: Chapters, *, is_sealed: bool) -> Iterat
     yield from find_meaning_breaches(plan, chapters)
     if not is_sealed:
         yield from find_source_breaches(plan)
-    for number, step in enumerate(plan.steps, start=1):
-        yield from find_step_loss_breaches(step, privacy, chapters, name_step(step, number))
+    for name, step in name_steps(plan):
+        yield from find_step_loss_breaches(step, privacy, chapters, name)
     for chapter in chapters.rules.values():
         yield from chapter.loss(plan)
     yield from find_total_loss_breaches(plan, chapters)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from dprelease.model import Step
+from dprelease.model import Plan, Step
 
 Subject = TypeVar("Subject")
 Number = Fraction | int
@@ -69,9 +69,10 @@ def find_breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterato
                 yield Breach(name, rule.sentence, numbers)
 
 
-def name_step(step: Step, number: int) -> str:
-    """Name a step in refusals; steps count from 1."""
-    return f'step {number}, "{step.query.name}"'
+def name_steps(plan: Plan) -> Iterator[tuple[str, Step]]:
+    """Give each step with its name in refusals; steps count from 1."""
+    for number, step in enumerate(plan.steps, start=1):
+        yield f'step {number}, "{step.query.name}"', step
 
 
 def _format_number(number: Number) -> str:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dprelease.kernel.core.chapters import Chapters, is_of_strategy
 from dprelease.kernel.core.record_weights import WEIGHTS
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.step_forms import find_form_breaches, is_group
 from dprelease.model import (
     Adjacency,
@@ -37,8 +37,7 @@ def find_meaning_breaches(plan: Plan, chapters: Chapters) -> Iterator[Breach]:
     yield from find_breaches(PRIVACY, plan.release.privacy, "the plan")
     yield from find_breaches(LOSS, plan.loss, "the plan")
     yield from chapters.find_missing(plan)
-    for number, step in enumerate(plan.steps, start=1):
-        name = name_step(step, number)
+    for name, step in name_steps(plan):
         yield from find_breaches(STEP, step, name)
         if step.form is not Form.QUANTILES:
             yield from find_form_breaches(step, name)

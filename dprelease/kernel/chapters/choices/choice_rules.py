@@ -12,7 +12,7 @@ from itertools import pairwise
 from dprelease.kernel.chapters.choices import quantile_loss
 from dprelease.kernel.core import additive_loss
 from dprelease.kernel.core.record_weights import bound_row_weight, is_always_weighted
-from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.step_forms import is_quantity, list_parts
 from dprelease.kernel.core.step_loss import COVERED
 from dprelease.kernel.core.unit_limits import Limits, derive_coarse_limits, find_corners
@@ -32,26 +32,24 @@ from dprelease.model import (
 
 def find_form_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps of quantiles have or lack."""
-    for number, step in enumerate(plan.steps, start=1):
+    for name, step in name_steps(plan):
         if step.form is Form.QUANTILES:
-            yield from find_breaches(FORMS, step, name_step(step, number))
+            yield from find_breaches(FORMS, step, name)
 
 
 def find_choice_loss_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps of choices and of quantiles lose beyond their claims."""
     privacy = plan.release.privacy
-    for number, step in enumerate(plan.steps, start=1):
-        name = name_step(step, number)
+    for name, step in name_steps(plan):
         if step.form is Form.CHOICE:
             yield from find_breaches(CHOICE, (step, privacy), name)
-            yield from find_breaches(
-                COVERED, (_compute_choice_loss(step, privacy), step.loss), name
-            )
+            cost = _compute_choice_loss(step, privacy)
         elif step.form is Form.QUANTILES:
             yield from find_breaches(QUANTILES, (step, privacy), name)
-            yield from find_breaches(
-                COVERED, (_compute_quantile_loss(step, privacy), step.loss), name
-            )
+            cost = _compute_quantile_loss(step, privacy)
+        else:
+            continue
+        yield from find_breaches(COVERED, (cost, step.loss), name)
 
 
 # --- what quantiles must have --------------------------------------------------------------------

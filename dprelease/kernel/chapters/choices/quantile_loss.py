@@ -64,9 +64,7 @@ def bound_spans(
     laws has the sum of their ranges: for shares of a record that sum to 1, at most the largest.
     """
     selection_list = list(selections)
-    _check_nesting(selection_list)
-    if rows < 1:
-        raise ValueError("a person has at least one row")
+    _check_nesting(selection_list, rows)
     rounds: dict[int, Fraction] = {}
     for one in selection_list:
         above = sum(
@@ -95,9 +93,7 @@ def _find_worst(
     selections: Iterable[QuantileStep], rows: int, pairs: bool, price: Price
 ) -> Fraction:
     selection_list = list(selections)
-    _check_nesting(selection_list)
-    if rows < 1:
-        raise ValueError("a person has at least one row")
+    _check_nesting(selection_list, rows)
     # Which selections a record at each atom takes part in.
     within = [
         frozenset(
@@ -138,8 +134,10 @@ def _sum(prices: Sequence[Fraction], chosen: Iterable[int]) -> Fraction:
     return sum((prices[i] for i in chosen), Fraction(0))
 
 
-def _check_nesting(selections: Sequence[QuantileStep]) -> None:
+def _check_nesting(selections: Sequence[QuantileStep], rows: int) -> None:
     """ValueError unless parts nest as they are executed: each one's ends are neighbours so far."""
+    if rows < 1:
+        raise ValueError("a person has at least one row")
     ends = [0, len(selections) + 1]
     for selection in selections:
         if not 0 < selection.target < 1 or selection.rate <= 0:

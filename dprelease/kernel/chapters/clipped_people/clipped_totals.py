@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from itertools import product
 from math import isqrt
 
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.unit_limits import find_corners
 from dprelease.kernel.core.worst_change import Worst
 from dprelease.model import (
@@ -41,7 +41,6 @@ from dprelease.model import (
     MeasureKind,
     Plan,
     Privacy,
-    Query,
     Read,
     Reading,
     Step,
@@ -103,9 +102,9 @@ def _list_corners(step: Step, bound: int) -> list[tuple[int, ...]]:
 
 def find_clip_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what a clipped step has beyond sums of people's totals, and who else reads it."""
-    for number, step in enumerate(plan.steps, start=1):
+    for name, step in name_steps(plan):
         if step.query.clip is not None:
-            yield from find_breaches(CLIPPED, (step, plan.release.privacy), name_step(step, number))
+            yield from find_breaches(CLIPPED, (step, plan.release.privacy), name)
     steps = {step.query.name: step for step in plan.steps}
     for read in plan.reads:
         sources = [steps[name] for name in read.steps if name in steps]
@@ -132,10 +131,6 @@ def _is_plain_sum(step: Step) -> bool:
     return measure.kind in kinds and measure == plain and step.transform == ((1,),)
 
 
-def _has_public_cells(query: Query) -> bool:
-    return not query.private and query.axis is None and query.candidates is None
-
-
 CLIPPED: Rules[tuple[Step, Privacy]] = (
     Rule(
         "totals of people are scaled where a unit is a person",
@@ -147,7 +142,13 @@ CLIPPED: Rules[tuple[Step, Privacy]] = (
     ),
     Rule("scaled totals are released as numbers", lambda case: case[0].form is Form.NUMBERS),
     Rule("scaled totals are numbers of rows, or sums", lambda case: _is_plain_sum(case[0])),
-    Rule("scaled totals lie in public cells", lambda case: _has_public_cells(case[0].query)),
+    Rule(
+        "scaled totals lie in public cells",
+        lambda case: (
+            not case[0].query.private
+            and (case[0].query.axis, case[0].query.candidates) == (None, None)
+        ),
+    ),
     Rule(
         "scaled totals select no keys, and are not mixed",
         lambda case: case[0].threshold is None and not case[0].axes,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dprelease.kernel.core.chapters import is_of_strategy
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.step_forms import is_grid
 from dprelease.model import (
     AxisKind,
@@ -28,6 +28,7 @@ from dprelease.model import (
     Column,
     Expression,
     Form,
+    Grid,
     Measure,
     MeasureKind,
     NoiseFamily,
@@ -102,9 +103,9 @@ def find_definition_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what queries ask of other columns than the release's, and steps beside their query."""
     for query in plan.release.queries:
         yield from find_breaches(QUERY, (query, plan.release), f'query "{query.name}"')
-    for number, step in enumerate(plan.steps, start=1):
+    for name, step in name_steps(plan):
         if not is_of_strategy(step):
-            yield from find_breaches(DEFINED, step, name_step(step, number))
+            yield from find_breaches(DEFINED, step, name)
 
 
 def has_noise_as_asked(query: Query, step: Step) -> bool:
@@ -265,22 +266,29 @@ def restrict_filter(where: Expression | None, part: Expression | None) -> Expres
     return Expression(f"({where.text}) AND ({part.text})", columns)
 
 
+MOMENT_KINDS = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
+
+
+def list_moment_rows(grid: Grid, *, squared: bool) -> list[tuple[int, ...]]:
+    """List the factors of ``MOMENT_KINDS`` in the sums of t and s, or of s^2, 2ts and t^2."""
+    low, high = grid.lower, grid.upper
+    if not squared:
+        return [(-low, 1), (high, -1)]
+    return [
+        (high**2, -2 * high, 1),
+        (-2 * low * high, 2 * (low + high), -2),
+        (low**2, -2 * low, 1),
+    ]
+
+
 def _build_sums_content(
     query: Query, quantity: Quantity, *, squared: bool, nulls: bool = False
 ) -> Content:
     """Define the sums of t and s, or of s^2, 2ts and t^2; and that of records without a value."""
     grid, weight = quantity.grid, build_quantity(query.survey_weight)
-    low, high, width = grid.lower, grid.upper, grid.width
-    kinds = [MeasureKind.VALUES, MeasureKind.SUM]
-    rows: list[tuple[int, ...]] = [(-low, 1), (high, -1)]
-    unit = grid.step * (_ONE if weight is None else weight.grid.step)
+    kinds, rows = MOMENT_KINDS[: 2 + squared], list_moment_rows(grid, squared=squared)
+    width, unit = grid.width, grid.step * (_ONE if weight is None else weight.grid.step)
     if squared:
-        kinds.append(MeasureKind.SQUARES)
-        rows = [
-            (high**2, -2 * high, 1),
-            (-2 * low * high, 2 * (low + high), -2),
-            (low**2, -2 * low, 1),
-        ]
         width, unit = width**2, grid.step**2
     measures = [Measure(kind, quantity, query.where, survey_weight=weight) for kind in kinds]
     if nulls:

@@ -15,14 +15,15 @@ from msgspec import Struct
 
 from dprelease.kernel.chapters.figures.combined_reads import find_combined_breaches
 from dprelease.kernel.chapters.figures.definitions import (
+    MOMENT_KINDS,
     SQUARED,
     has_noise_as_asked,
     is_own_content,
+    list_moment_rows,
 )
 from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import (
     Form,
-    Grid,
     Group,
     MeasureKind,
     NoiseFamily,
@@ -132,11 +133,6 @@ def _list_added_groups(figures: _ReadStep) -> list[Group]:
     return [groups[place] for place in figures.read.merged if 0 <= place < len(groups)]
 
 
-def _is_adding_groups_once(figures: _ReadStep) -> bool:
-    merged = figures.read.merged
-    return len(_list_added_groups(figures)) == len(set(merged)) == len(merged)
-
-
 def _has_groups_of_step(figures: _ReadStep) -> bool:
     """Tell whether the query's groups are the step's, but for those added up."""
     merged = figures.read.merged
@@ -176,7 +172,12 @@ SHARED: Rules[_ReadStep] = (
         "private keys belong to the query's table",
         lambda case: not case.read.query.private or case.read.query.table == case.step.query.table,
     ),
-    Rule("the groups that are added up are groups of the step, each once", _is_adding_groups_once),
+    Rule(
+        "the groups that are added up are groups of the step, each once",
+        lambda case: (
+            len(_list_added_groups(case)) == len(set(case.read.merged)) == len(case.read.merged)
+        ),
+    ),
     Rule("the other groups are the groups of the query", _has_groups_of_step),
     Rule(
         "groups that are added up have a label for every record",
@@ -234,7 +235,12 @@ def _are_moments(figures: _ReadStep) -> bool:
         degree = 2 if statistic == "mean" else 0
     else:
         degree = 1 if statistic == "mean" else 2 if statistic in SQUARED else 0
-    return degree > 0 and figures.combinations == _expand_moments(quantity.grid, degree)
+    rows = list_moment_rows(quantity.grid, squared=degree == 2)
+    moments = [
+        {kind: factor for kind, factor in zip(MOMENT_KINDS, row, strict=False) if factor}
+        for row in rows
+    ]
+    return degree > 0 and figures.combinations == moments
 
 
 LINEAR: Rules[_ReadStep] = (
@@ -257,23 +263,3 @@ def _add_up_cells(rows: Sequence[Combination], factors: Sequence[Fraction | int]
         for kind, amount in row.items():
             total[kind] = total.get(kind, Fraction(0)) + factor * amount
     return {kind: amount for kind, amount in total.items() if amount}
-
-
-def _expand_moments(grid: Grid, degree: int) -> list[Combination]:
-    """Expand (t + (K - t))^degree, t = k - lower, K the width, summed over records.
-
-    Degree 1: the sums of t and of K - t. Degree 2: of (K - t)^2, of 2 t (K - t), of t^2.
-    """
-    low, high = Fraction(grid.lower), Fraction(grid.upper)
-    values, sums, squares = MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES
-    terms: list[dict[MeasureKind, Fraction]] = [
-        {values: -low, sums: Fraction(1)},
-        {values: high, sums: Fraction(-1)},
-    ]
-    if degree == 2:
-        terms = [
-            {values: high * high, sums: -2 * high, squares: Fraction(1)},
-            {values: -2 * low * high, sums: 2 * (low + high), squares: Fraction(-2)},
-            {values: low * low, sums: -2 * low, squares: Fraction(1)},
-        ]
-    return [{kind: amount for kind, amount in term.items() if amount} for term in terms]

@@ -12,6 +12,21 @@ variables, so that two are N - N', with N and N' of the negative binomial law of
 a = e^(-1/scale), P(N >= n) = a^n (1 + n (1 - a)); the mean of P(N >= t + N') over N' is
 
     a^t (1 + t (1 - a) + 2 a^2/(1 + a)) / (1 + a)^2.
+
+*Noise that is cut.* A key is shown if its count with it is above all that it can be. Then it makes
+no difference to give noise to the count of every possible key: a count of 0 is never shown. So what
+is released is no more than those noisy counts, of which one unit changes at most ``moved`` by 1.
+
+One count. Let P and Q be the laws of the noisy counts n and n + 1: weights a^abs(j) for
+abs(j) <= k, a = e^(-1/scale), by their sum W. Of the hockey-stick sum of P against Q at 1/scale
+only what Q can't give is left, n - k, since a^abs(j) is at most e^(1/scale) times a^abs(j + 1): it
+is a^k/W, and as much for Q against P. W is added up here term by term, where calibration has the
+formula of the law.
+
+All of them. Noise is independent. All ``moved`` counts are what the other table can give with the
+chance (1 - a^k/W)^moved, and then the ratio of the two laws is at most e^(moved/scale). So the
+divergence at any epsilon of at least moved/scale is 1 less that chance, whichever table comes
+first, and whether counts rise or fall.
 """
 
 from __future__ import annotations
@@ -26,7 +41,7 @@ from msgspec import Struct
 
 from dprelease.kernel.core import additive_loss
 from dprelease.kernel.core import numerics as numbers
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.unit_limits import derive_limits
 from dprelease.kernel.core.worst_change import bound_worst_change
 from dprelease.model import Adjacency, MeasureKind, Noise, NoiseFamily, Plan, Privacy, Query, Step
@@ -54,12 +69,15 @@ class Selection(Struct, frozen=True):
     width: int = 1
     draws: int = 1
 
+    def lower_limits(self) -> tuple[int, int, int]:
+        """Lower rows, groups and rows in a key each to what the others let a unit reach."""
+        row_limit, groups = min(self.per_key, self.rows), min(self.groups, self.rows)
+        return min(self.rows, groups * row_limit), groups, row_limit
+
 
 def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
     """Tell whether showing keys and their noisy counts is certainly (epsilon, delta)-DP."""
-    noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
-    groups = min(selection.groups, selection.rows)
-    rows = min(selection.rows, groups * row_limit)
+    noise, (rows, groups, row_limit) = selection.noise, selection.lower_limits()
     if noise.family is NoiseFamily.NONE or noise.parameter <= 0 or epsilon < 0:
         return False
     if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < delta < 1:
@@ -70,9 +88,6 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
         return is_known and _is_pair_confirmed(selection, groups, epsilon, delta)
     is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
     if noise.family is NoiseFamily.CUT_LAPLACE:
-        # Imported here for start-up: few plans have it.
-        from dprelease.kernel.chapters.private_keys.cut_noise import is_cut_confirmed
-
         moved = 2 * groups if is_replaced else groups
         is_above = row_limit == 1 and selection.threshold > noise.reach
         return is_above and is_cut_confirmed(noise, moved, epsilon, delta)
@@ -104,9 +119,7 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
 
 def is_approximately_confirmed(selection: Selection, rho: Fraction, failure: Fraction) -> bool:
     """Tell whether showing keys and their noisy counts is failure-approximate rho-zCDP."""
-    noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
-    groups = min(selection.groups, selection.rows)
-    rows = min(selection.rows, groups * row_limit)
+    noise, (rows, groups, row_limit) = selection.noise, selection.lower_limits()
     if noise.parameter <= 0 or (selection.width, selection.draws) != (1, 1):
         return False
     if noise.family is NoiseFamily.CUT_LAPLACE:
@@ -139,7 +152,7 @@ def _is_pair_confirmed(
     units = 2 if selection.adjacency is Adjacency.REPLACE_ONE else 1
     l1 = units * groups * selection.width
     scale = selection.noise.parameter
-    hidden = Fraction(_bound_power(bound_pair_tail(scale, start), groups), numbers.ONE)
+    hidden = Fraction(_bound_power(1 - bound_pair_tail(scale, start), groups), numbers.ONE)
     return additive_loss.compute_laplace_epsilon(scale, l1) <= epsilon and hidden >= 1 - delta
 
 
@@ -165,19 +178,18 @@ def _bound_hidden(noise: Noise, threshold: int, rows: int, new: int, row_limit: 
 
 def _bound_all_hidden(noise: Noise, start: int, times: int) -> int:
     """P(Z < start)^times from below, times 2^512."""
-    return _bound_power(bound_noise_tail(noise, start), times)
+    return _bound_power(1 - bound_noise_tail(noise, start), times)
 
 
-def _bound_power(tail: Fraction, times: int) -> int:
-    """(1 - tail)^times from below, times 2^512, by squaring."""
-    square = max(0, math.floor((1 - tail) * numbers.ONE))
-    product = numbers.ONE
+def _bound_power(base: Fraction, times: int) -> int:
+    """Bound base^times from below, times 2^512, by squaring; 0 for a base below 0."""
+    square, power = max(0, math.floor(base * numbers.ONE)), numbers.ONE
     while times:
         if times % 2:
-            product = product * square >> numbers.BITS
+            power = power * square >> numbers.BITS
         square = square * square >> numbers.BITS
         times //= 2
-    return product
+    return power
 
 
 @cache
@@ -224,6 +236,29 @@ def _bound_total(sigma2: Fraction) -> Fraction:
     last = math.isqrt(int(_DEEP * sigma2)) + 2
     sides = sum(numbers.enclose_exp_minus(k * k / (2 * sigma2))[0] for k in range(1, last))
     return Fraction(max(0, 2 * sides) + numbers.ONE, numbers.ONE)
+
+
+# --- noise that is cut --------------------------------------------------------------------------
+
+
+def is_cut_confirmed(noise: Noise, moved: int, epsilon: Fraction, delta: Fraction) -> bool:
+    """Tell whether so many counts with this noise, each moved by 1, are (epsilon, delta)-DP."""
+    if moved < 1 or noise.reach < 1 or noise.parameter <= 0:
+        return False
+    held = _bound_power(1 - bound_missing(noise), moved)
+    is_covered = additive_loss.compute_laplace_epsilon(noise.parameter, moved) <= epsilon
+    return is_covered and Fraction(held, numbers.ONE) >= 1 - delta
+
+
+def bound_missing(noise: Noise) -> Fraction:
+    """Bound a^k/W from above: the chance of what a count that is moved by 1 can't give."""
+    low = numbers.enclose_exp_minus(1 / noise.parameter)[0]
+    total, weight = numbers.ONE, numbers.ONE
+    for _ in range(noise.reach):
+        weight = weight * low >> numbers.BITS
+        total += 2 * weight
+    last = numbers.enclose_exp_minus(noise.reach / noise.parameter)[1]
+    return Fraction(last, total)
 
 
 # --- keys that others have too ------------------------------------------------------------------
@@ -304,20 +339,19 @@ def find_key_breaches(plan: Plan) -> Iterator[Breach]:
     in all of them together is bounded, however many there are (``unit_limits``).
     """
     units_are_values = plan.release.privacy.bounding is not None
-    numbers = {step.query.name: number for number, step in enumerate(plan.steps, start=1)}
-    for number, step in enumerate(plan.steps, start=1):
+    names = {step.query.name: name for name, step in name_steps(plan)}
+    for name, step in name_steps(plan):
         if step.noise.reach or step.noise.family is NoiseFamily.CUT_LAPLACE:
-            yield from find_breaches(CUT, step, name_step(step, number))
+            yield from find_breaches(CUT, step, name)
     chosen = [step for step in plan.steps if step.query.private or step.threshold is not None]
     for table in dict.fromkeys(step.query.table for step in chosen):
         steps = [step for step in plan.steps if step.query.table == table]
         selecting = [step for step in steps if step.threshold is not None]
         yield from find_breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
         for step in selecting:
-            name = name_step(step, numbers[step.query.name])
             per_key = derive_limits(step, plan.release.privacy).per_cell
             selection = _Selection(step, units_are_values, per_key)
-            yield from find_breaches(SELECTION, selection, name)
+            yield from find_breaches(SELECTION, selection, names[step.query.name])
 
 
 CUT: Rules[Step] = (
@@ -425,11 +459,9 @@ SELECTION: Rules[_Selection] = (
 
 def find_key_loss_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what the selections of keys lose beyond their claims."""
-    for number, step in enumerate(plan.steps, start=1):
+    for name, step in name_steps(plan):
         if step.threshold is not None:
-            yield from find_breaches(
-                KEY_LOSS, (step, plan.release.privacy), name_step(step, number)
-            )
+            yield from find_breaches(KEY_LOSS, (step, plan.release.privacy), name)
 
 
 def _build_selection(step: Step, privacy: Privacy) -> Selection:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from dprelease.kernel.core.chapters import is_of_strategy
-from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.step_forms import is_quantity
 from dprelease.model import (
     AxisKind,
@@ -84,25 +84,16 @@ def find_steps_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what the steps of a plan have or lack against their strategies or axes."""
     stated = collect_stated(plan.release)
     types = {column.name: column.type for column in plan.release.columns.values()}
-    for number, step in enumerate(plan.steps, start=1):
-        yield from find_strategy_breaches(step, stated, name_step(step, number))
+    for name, step in name_steps(plan):
+        if is_of_strategy(step):
+            yield from find_breaches(STRATEGY, (step, stated), name)
+        if step.axes:
+            yield from find_breaches(MIXED, step, name)
         if step.apart:
-            yield from find_breaches(APART, (step, types), name_step(step, number))
-
-
-def find_strategy_breaches(step: Step, declared: Stated, name: str) -> Iterator[Breach]:
-    """Give what a step of a known form has or lacks against its strategy or its axes."""
-    if is_of_strategy(step):
-        yield from find_breaches(STRATEGY, (step, declared), name)
-    if step.axes:
-        yield from find_breaches(MIXED, step, name)
+            yield from find_breaches(APART, (step, types), name)
 
 
 # --- strategies ----------------------------------------------------------------------------------
-
-
-def _collect_filters(step: Step) -> set[Expression | None]:
-    return {step.query.where, *(measure.where for measure in step.measures)}
 
 
 def _has_own_filter(step: Step) -> bool:
@@ -190,7 +181,9 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
     ),
     Rule(
         "the filters of a strategy are filters of queries of the release",
-        lambda case: case[1].filters.issuperset(_collect_filters(case[0])),
+        lambda case: case[1].filters.issuperset(
+            {case[0].query.where, *(measure.where for measure in case[0].measures)}
+        ),
     ),
     Rule(
         "a strategy has its own filter, or several over all rows",

@@ -28,7 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.kernel.core.additive_loss import bound_pure_rho
-from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.rules import AtMost, Breach, Rule, Rules, find_breaches, name_steps
 from dprelease.kernel.core.step_loss import COVERED
 from dprelease.kernel.core.unit_limits import derive_limits, find_corners
 from dprelease.kernel.core.worst_change import maximize_over_cells
@@ -40,19 +40,16 @@ MOST_TOGETHER = 1 << 12
 
 def find_joint_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps with noise that is drawn together have or lack."""
-    for number, step in enumerate(plan.steps, start=1):
-        if step.noise.family is NoiseFamily.CUBE:
-            yield from find_breaches(TOGETHER, step, name_step(step, number))
-        else:
-            yield from find_breaches(APART, step, name_step(step, number))
+    for name, step in name_steps(plan):
+        is_joint = step.noise.family is NoiseFamily.CUBE
+        yield from find_breaches(TOGETHER if is_joint else APART, step, name)
 
 
 def find_joint_loss_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what such steps lose beyond their claim."""
     privacy = plan.release.privacy
-    for number, step in enumerate(plan.steps, start=1):
+    for name, step in name_steps(plan):
         if step.noise.family is NoiseFamily.CUBE:
-            name = name_step(step, number)
             cube = bound_largest_change(step, privacy)
             yield from find_breaches(STATED, _Priced(cube, step.sensitivity.cube), name)
             epsilon = compute_joint_epsilon(step, privacy)

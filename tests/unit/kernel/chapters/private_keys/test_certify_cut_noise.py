@@ -12,11 +12,12 @@ from drawn_laws import cut_laplace
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.chapters.private_keys.cut_noise import bound_missing, is_cut_confirmed
 from dprelease.kernel.chapters.private_keys.key_loss import (
     Selection,
+    bound_missing,
     is_approximately_confirmed,
     is_confirmed,
+    is_cut_confirmed,
 )
 from dprelease.model import Adjacency, Noise, Plan
 from dprelease.planning.planner import make_plan
