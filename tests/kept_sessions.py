@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     Opened = AbstractContextManager[DuckDBPyConnection]
 
 MOST = 16
-TABLES = "SELECT table_name FROM duckdb_tables()"
-REGISTERED = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+LEFT = """\
+SELECT table_name, true FROM duckdb_tables()
+UNION ALL SELECT view_name, false FROM duckdb_views() WHERE NOT internal"""
 
 
 class KeptSessions:
@@ -85,12 +86,13 @@ class KeptSessions:
         sound = False
         try:
             yield connection
-            for (name,) in connection.execute(REGISTERED).fetchall():
-                connection.unregister(name)
-            for (name,) in connection.execute(TABLES).fetchall():
-                connection.execute(f'DROP TABLE "{name}"')
-            left = connection.execute(f"{TABLES} UNION ALL {REGISTERED}")
-            sound = left.fetchall() == []
+            left = connection.execute(LEFT).fetchall()
+            for name, is_table in left:
+                if is_table:
+                    connection.execute(f'DROP TABLE "{name}"')
+                else:
+                    connection.unregister(name)
+            sound = left == [] or connection.execute(LEFT).fetchall() == []
         finally:
             if sound and asked not in self.idle:
                 self.idle[asked] = opened, connection
