@@ -7,7 +7,7 @@ randomness, and ``certify`` shares no code with the planner that it checks.
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import pytest
@@ -580,23 +580,30 @@ def violations(modules: Mapping[str, str]) -> list[str]:
 
 def reach(start: str, modules: Mapping[str, str]) -> set[str]:
     """Every module that the start imports, directly or not."""
+    return follow([start], modules, lambda module: imports(module, modules[module], modules))
+
+
+def follow(
+    start: Iterable[str],
+    modules: Mapping[str, str],
+    list_targets: Callable[[str], Iterable[str]],
+) -> set[str]:
     seen: set[str] = set()
-    ahead = [start]
+    ahead = list(start)
     while ahead:
         module = ahead.pop()
         if module not in seen and module in modules:
             seen.add(module)
-            ahead.extend(imports(module, modules[module], modules))
+            ahead.extend(list_targets(module))
     return seen
 
 
 def circles(modules: Mapping[str, str]) -> list[set[str]]:
     """Modules that import each other, directly or through others."""
+    targets = {module: set(imports(module, source, modules)) for module, source in modules.items()}
     reached = {
-        module: set().union(
-            *(reach(target, modules) for target in imports(module, source, modules))
-        )
-        for module, source in modules.items()
+        module: follow(of_module, modules, targets.__getitem__)
+        for module, of_module in targets.items()
     }
     found = {
         frozenset(other for other in others if module in reached[other])

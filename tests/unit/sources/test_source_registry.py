@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from product_source import FILES, get_module_name, list_nodes, parse_module
+from product_source import FILES, get_module_name, list_nodes, parse_module, read_source
 
 from dprelease.model import Dialect, Source
 from dprelease.model.source_registry import SOURCES
@@ -26,6 +26,7 @@ def list_files_with(words: set[str]) -> set[str]:
         name
         for file in FILES
         if not (name := get_module_name(file).removesuffix(".py")).startswith("sources/")
+        and any(word in read_source(file) for word in words)  # few files are parsed
         for node in list_nodes(parse_module(file))
         if (isinstance(node, ast.Constant) and node.value in words)
         or (isinstance(node, ast.Attribute) and node.attr in words)
