@@ -22,6 +22,7 @@ Names are matched as written, quoted if they hold odd characters: ``"marital-sta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from dprelease.expressions.nodes import ExpressionError, Node
@@ -46,12 +47,17 @@ def parse_tree(
     Raises:
         ExpressionError: The text is not an accepted expression, or not a condition.
     """
-    from dprelease.expressions.whitelist import read
-
-    node = read(text, types)
+    node = _read_tree(text, tuple(types.items()))
     if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
             f"a condition must be true or false, but this is {node.type}",
             "compare it with something, such as age >= 18",
         )
     return node
+
+
+@lru_cache(maxsize=256)  # loading, planning, certifying and reading ask for the same few
+def _read_tree(text: str, types: tuple[tuple[str, ColumnType], ...]) -> Node:
+    from dprelease.expressions.whitelist import read
+
+    return read(text, dict(types))

@@ -118,6 +118,7 @@ def _order(epsilon: Fraction, delta: Fraction) -> Fraction:
     return 1 + Fraction(_minimize(lambda a: -(e - _estimate_cost(a, 0.0, delta)) / (1 + a)))
 
 
+@lru_cache(maxsize=256)  # every mix that the planner tries asks for that of the same total
 def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Find the largest rho for which rho-zCDP implies (epsilon, delta)-DP, by ``bound_epsilon``.
 
