@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 from product_source import FILES, PACKAGE, list_nodes, parse_source, read_source
+from thorough import for_each
 
 from dprelease import errors
 from dprelease.errors import Complaint, ExitCode, Failure, read_code_groups
@@ -140,7 +141,7 @@ def test_a_complaint_says_what_its_code_advises_unless_it_knows_better() -> None
     assert Complaint("E201", "it lacks bounds", "ask the registry").hint == "ask the registry"
 
 
-@pytest.mark.parametrize("code", LIST)
+@for_each("code", LIST)
 def test_a_hint_has_no_links(code: str) -> None:
     hint = Complaint(code, "it fails").hint
     assert hint

@@ -19,6 +19,7 @@ import pytest
 import strategy_plans as plans
 from builders import with_step
 from msgspec.structs import replace
+from thorough import for_each
 
 import dprelease
 import dprelease.kernel
@@ -1163,7 +1164,7 @@ def test_plans_are_certified_before_they_are_changed(made: Plan) -> None:
     assert certify(made).plan is made
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("subject", "sentence"), [(subject, rule) for subject, rules in CASES.items() for rule in rules]
 )
 def test_a_refusal_names_the_rule_and_its_subject(subject: str, sentence: str) -> None:
