@@ -94,14 +94,14 @@ def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, e
     run = run_spec(name, tmp_path, entropy, "html", "pdf").report["provenance"]["run_id"]
     content = (tmp_path / "out" / "report.pdf").read_bytes()
     pages = read_pages(content)
-    for number, page in enumerate(pages, 1):
+    texts = [page.extract_text() for page in pages]
+    for number, (page, text) in enumerate(zip(pages, texts, strict=True), 1):
         assert [float(side) for side in page.mediabox[2:]] == pytest.approx(A4, abs=0.01)
-        text = page.extract_text()
         assert f"Page {number} of {len(pages)}" in text
         assert f"Run {run}" in text
     numbers = {str(number) for number in range(1, len(pages) + 1)}
     html = (tmp_path / "out" / "report.html").read_text()
-    others = list_words(read_text(content)) - list_words_of_html(html) - numbers
+    others = list_words("\n".join(texts)) - list_words_of_html(html) - numbers
     is_run = run_together(html)
     assert {word for word in others if not is_run(word)} == {"Page"}
 
