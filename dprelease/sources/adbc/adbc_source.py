@@ -80,31 +80,14 @@ class Adbc:
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> DatabaseTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
-        database = source.database
-        if database is None:
-            raise InternalError("database")
-        driver = _import_driver(database)
         inputs_read = list({column.name: column for column in list_read_columns(inputs)}.values())
-        try:
-            with _connect(driver, database) as connection, connection.cursor() as cursor:
-                driver.begin(cursor)
-                columns = driver.select(cursor, database, inputs_read)
-        except list_driver_errors():
-            raise build_unreachable_failure(database) from None
-        return DatabaseTable(database, columns)
+        with _look_at(source) as (driver, cursor, database):
+            return DatabaseTable(database, driver.select(cursor, database, inputs_read))
 
     def list_columns(self, source: Source) -> Sequence[StoredColumn]:
         """See ``SelfDescribing``: what the catalogue of the database says."""
-        database = source.database
-        if database is None:
-            raise InternalError("database")
-        driver = _import_driver(database)
-        try:
-            with _connect(driver, database) as connection, connection.cursor() as cursor:
-                driver.begin(cursor)
-                columns = driver.list_columns(cursor, database)
-        except list_driver_errors():
-            raise build_unreachable_failure(database) from None
+        with _look_at(source) as (driver, cursor, database):
+            columns = driver.list_columns(cursor, database)
         if not columns:
             raise build_no_table_failure(database)
         return columns
@@ -203,6 +186,21 @@ def _import_driver(database: Database) -> Driver:
         hint = f"pip install 'dprelease[adbc-{database.driver}]'"
         raise build_data_failure("E426", message, hint, "data.driver")
     return OF_DRIVERS[database.driver]
+
+
+@contextmanager
+def _look_at(source: Source) -> Iterator[tuple[Driver, Any, Database]]:
+    """Begin a transaction in the database of a source; raises Failure(DATA) for any error there."""
+    database = source.database
+    if database is None:
+        raise InternalError("database")
+    driver = _import_driver(database)
+    try:
+        with _connect(driver, database) as connection, connection.cursor() as cursor:
+            driver.begin(cursor)
+            yield driver, cursor, database
+    except list_driver_errors():
+        raise build_unreachable_failure(database) from None
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from dprelease.expressions.sqltext import col
 from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
@@ -28,7 +27,7 @@ from dprelease.sources.shared.data_failures import build_data_failure, list_read
 from dprelease.sources.shared.files import Split, resolve
 from dprelease.sources.shared.locations import get_size, open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
-from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
+from dprelease.sources.shared.record_stream import RecordStream
 from dprelease.sources.shared.source_format import StoredColumn
 
 BATCH_ROWS = 1 << 16  # records of a batch that is passed on
@@ -43,13 +42,9 @@ class ArrowTable(ColumnLayout, frozen=True):
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
         """See ``Table``."""
         parts = splits or [Split(path) for path in self.paths]
-        columns = {name: col(field) for name, field in self.fields.items()}
-        return RecordStream(
-            Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones),
-            lambda count, only: self._open(parts, count, only),
+        return self.open_stream(
+            lambda layout, schema, count: layout._iter_batches(parts, schema, count),
             lambda: sum(self.batches),
-            cheap=True,
-            coded=self.list_places(),
         )
 
     def fast(self) -> None:
@@ -62,17 +57,10 @@ class ArrowTable(ColumnLayout, frozen=True):
             for path, number in zip(self.paths, self.batches, strict=True)
         ]
 
-    def _open(
-        self, parts: Iterable[Split], count: Callable[[int], None], only: frozenset[str] | None
-    ) -> tuple[Any, Iterator[Any]]:
-        """Return the schema and its batches; ``count`` is told of each batch read."""
-        layout = self if only is None else self.select_columns(only)
-        schema = layout.build_schema()
-        return schema, layout._read(parts, count, schema)
-
-    def _read(
-        self, parts: Iterable[Split], count: Callable[[int], None], schema: Any
+    def _iter_batches(
+        self, parts: Iterable[Split], schema: Any, count: Callable[[int], None]
     ) -> Iterator[Any]:
+        """Iterate over batches of the schema; ``count`` is told of each batch of a file."""
         import pyarrow as pa
 
         try:

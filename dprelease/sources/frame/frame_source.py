@@ -18,7 +18,6 @@ import numpy as np
 
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.nodes import BLANKS
-from dprelease.expressions.sqltext import col
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 from dprelease.model.date_formats import build_date_template
 from dprelease.sources.shared.arrow_types import (
@@ -30,7 +29,7 @@ from dprelease.sources.shared.arrow_types import (
 from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
-from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
+from dprelease.sources.shared.record_stream import RecordStream
 
 ROWS = 1 << 16  # rows of a batch
 LARGEST_BITS = 1100  # bits of an integer: with more it exceeds all doubles
@@ -347,21 +346,8 @@ class FrameTable(ColumnLayout, frozen=True):
         """See ``Table``."""
         if splits:
             raise InternalError("splits")
-        columns = {name: col(field) for name, field in self.fields.items()}
-        return RecordStream(
-            Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones),
-            self._open,
-            lambda: self.frame.records,
-            cheap=True,
-            record_count=self.frame.records,
-        )
-
-    def _open(
-        self, count: Callable[[int], None], only: Columns = None
-    ) -> tuple[Any, Iterator[Any]]:
-        layout = self if only is None else self.select_columns(only)
-        schema = layout.build_schema()
-        return schema, layout._iter_batches(schema, count)
+        records = self.frame.records
+        return self.open_stream(FrameTable._iter_batches, lambda: records, records)
 
     def _iter_batches(self, schema: Any, count: Callable[[int], None]) -> Iterator[Any]:
         import pyarrow as pa

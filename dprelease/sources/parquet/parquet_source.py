@@ -24,7 +24,7 @@ from dprelease.sources.parquet.parquet_schema import (
 )
 from dprelease.sources.shared.files import CELL_LIMIT, Split
 from dprelease.sources.shared.read_share import ReadShare
-from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
+from dprelease.sources.shared.record_stream import Fields, RecordStream
 from dprelease.sources.shared.source_format import StoredColumn
 
 if TYPE_CHECKING:
@@ -50,14 +50,10 @@ class ParquetTable(Struct, frozen=True):
         """See ``Table``."""
         layout = self.layout
         parts = splits or [Split(path) for path in layout.paths]
-        columns = {name: col(field) for name, field in layout.fields.items()}
-        return RecordStream(
-            Fields(col(RECORDS), columns, layout.list_duckdb_types(), zones=layout.zones),
-            lambda count, only: open_table(layout, parts, count, only),
+        return layout.open_stream(
+            lambda columns, schema, count: _iter_batches(columns, parts, schema, count),
             lambda: layout.records,
-            cheap=True,
-            record_count=None if splits else layout.records,
-            coded=layout.list_places(),
+            None if splits else layout.records,
         )
 
     def fast(self) -> ByDuckDB | None:
@@ -147,33 +143,10 @@ class Parquet:
 SOURCE = Parquet()
 
 
-def open_table(
-    layout: ParquetLayout,
-    splits: Iterable[Split],
-    count: Callable[[int], None],
-    only: frozenset[str] | None = None,
-) -> tuple[Any, Iterator[Any]]:
-    """Open the records of Parquet files as Arrow batches.
-
-    Args:
-        layout: The files and their columns.
-        splits: Files, or row groups of them.
-        count: Is told of the records that were read.
-        only: Names of the columns to read; None reads all.
-
-    Returns:
-        The schema and its batches; without columns, one of nulls for the number of records.
-        Taking a batch raises OSError if a file can't be read.
-    """
-    if only is not None:
-        layout = layout.select_columns(only)
-    schema = layout.build_schema()
-    return schema, _iter_batches(layout, splits, schema, count)
-
-
 def _iter_batches(
     layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
 ) -> Iterator[Any]:
+    """Iterate over batches of the schema; ``count`` is told of their records."""
     for split in splits:
         for stored in _read_batches(layout, split):
             count(stored.num_rows)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dprelease.expressions.sqltext import col
 from dprelease.sources.shared.arrow_types import name_duckdb_type
 from dprelease.sources.shared.arrow_values import convert_readable
 from dprelease.sources.shared.partitions import Partitions, repeat_text
+from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
 
 
 class ColumnLayout(Struct, frozen=True):
@@ -28,6 +30,31 @@ class ColumnLayout(Struct, frozen=True):
     fields: Mapping[str, str]
     zones: Mapping[str, str]
 
+    def open_stream(
+        self,
+        iter_batches: Callable[[Self, Any, Callable[[int], None]], Iterator[Any]],
+        size: Callable[[], int],
+        record_count: int | None = None,
+    ) -> RecordStream:
+        """Open a stream of these columns.
+
+        Args:
+            iter_batches: Reads the columns of a layout, as batches of its schema; it tells the
+                function that it is given of the size of each piece read.
+            size: Returns the total size of the pieces.
+            record_count: The number of records, if it is known.
+        """
+
+        def open_columns(count: Callable[[int], None], only: Columns) -> tuple[Any, Iterator[Any]]:
+            layout = self if only is None else self.select_columns(only)
+            schema = layout.build_schema()
+            return schema, iter_batches(layout, schema, count)
+
+        columns = {name: col(field) for name, field in self.fields.items()}
+        fields = Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones)
+        places = {name: self.fields[name] for name in (*self.coded, *self.partitions)}
+        return RecordStream(fields, open_columns, size, True, record_count, places)
+
     def list_duckdb_types(self) -> dict[str, str]:
         """List the DuckDB type of each column of the files; the others are texts."""
         return {name: name_duckdb_type(kind) for name, kind in self.types.items()}
@@ -41,10 +68,6 @@ class ColumnLayout(Struct, frozen=True):
                 name: texts for name, texts in self.partitions.items() if name in names
             },
         )  # fmt: skip
-
-    def list_places(self) -> dict[str, str]:
-        """List the names in batches of columns that come as places in dictionaries."""
-        return {name: self.fields[name] for name in (*self.coded, *self.partitions)}
 
     def build_schema(self) -> Any:
         """Build the schema of the batches; without a wanted column it has one of nulls."""

@@ -41,6 +41,7 @@ from dprelease.model import (
 from dprelease.sources.csv import csv_reader, csv_source
 from dprelease.sources.parquet import parquet_schema as parquet_files
 from dprelease.sources.parquet import parquet_source
+from dprelease.sources.shared.column_layout import ColumnLayout
 
 SECRET = "canary-81c5"
 RIGHT, BUG = "right", "bug"
@@ -282,15 +283,11 @@ STREAMS = {
 def break_streams(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
     """Have the careful readers take over, and stop at the first batch."""
 
-    def broken() -> Iterator[Any]:
-        yield from ()
+    def broken(*_: object) -> Iterator[Any]:
         raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
-    for module in (csv_reader, parquet_source):
-        honest = module.open_table
-        patch.setattr(
-            module, "open_table", lambda *given, honest=honest: (honest(*given)[0], broken())
-        )
+    patch.setattr(csv_reader.Splitter, "iter_columns", broken)
+    patch.setattr(ColumnLayout, "build_batch", broken)
     for table in (csv_source.CsvTable, parquet_source.ParquetTable):
         patch.setattr(table, "fast", lambda _table: None)
 

@@ -11,9 +11,7 @@ import tables
 from tables import keyed
 
 from dprelease.model import ColumnType, InputColumn, Source
-from dprelease.sources.parquet.parquet_schema import lay_out_parquet
-from dprelease.sources.parquet.parquet_source import open_table
-from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.source_format import lay_out
 
 LIMIT = 1 << 20
 LONG = 300_000_000
@@ -65,7 +63,7 @@ def test_a_text_of_many_records_is_not_held_for_each(
     source = Source(str(path), "parquet")
     for others in (("p",), ("p", long)):
         repeated(path, size, records, *others)
-        _, batches = open_table(lay_out_parquet(source, inputs), [Split(str(path))], unheard)
+        _, batches = lay_out(source, inputs).stream().opened(unheard, None)
         assert max(each.nbytes for each in batches) < 1 << 24
         assert counted(path) == [1, 0, long in others and len(long) > LIMIT]
 
@@ -80,8 +78,7 @@ def test_records_of_files_that_store_texts_differently_all_come_in_order(tmp_pat
         target = tmp_path / f"{name}.parquet"
         pq.write_table(table, target, row_group_size=7000, dictionary_pagesize_limit=2000)
     inputs = (InputColumn("t", ColumnType.STRING), InputColumn("n", ColumnType.INTEGER))
-    layout = lay_out_parquet(Source(str(tmp_path), "parquet"), inputs)
-    _, batches = open_table(layout, [Split(path) for path in layout.paths], unheard)
+    _, batches = lay_out(Source(str(tmp_path), "parquet"), inputs).stream().opened(unheard, None)
     rows = [(row["f0"], row["f1"]) for batch in batches for row in batch.to_pylist()]
     stored = [table.to_pylist() for table in (plain, coded, mixed)]
     assert rows == [(row["t"], row["n"]) for table in stored for row in table]
