@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, settings
 from oracle.engine import get
+from thorough import examples
 
 from dprelease import engines
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
@@ -43,6 +45,14 @@ PHYSICAL = {
     T.DATE: pa.date32(),
     T.TIMESTAMP: pa.timestamp("us"),
 }
+
+
+def drawing(count: int) -> settings:
+    """Settings of a property that writes files: so many examples in a run of all tests."""
+    health = [HealthCheck.function_scoped_fixture]
+    return settings(deadline=None, max_examples=examples(count), suppress_health_check=health)
+
+
 Table = Sequence[Sequence[object]]  # rows of Python values, None for null
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from drawn_tables import TYPES
 from hypothesis import strategies as st
@@ -283,6 +284,7 @@ def answer(engine: Engine, request: AggregateRequest | RecordRequest) -> Any:
     if isinstance(request, RecordRequest):
         codes: Counter[tuple[int, ...]] = Counter()
         for batch in engine.records(request).reveal():
+            assert [column.dtype for column in batch] == [np.int64] * len(request.columns)
             codes.update(zip(*(column.tolist() for column in batch), strict=True))
         return codes
     return order(request, engine.aggregate(request))

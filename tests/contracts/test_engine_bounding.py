@@ -12,12 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy.stats import binomtest
-from tables import ENGINES, FORMS, T, asked, inputs, keyed, sql, written
-from thorough import examples
+from tables import ENGINES, FORMS, T, asked, drawing, inputs, keyed, sql, written
 
 from dprelease.model import (
     AggregateRequest,
@@ -61,11 +60,7 @@ BOUNDS = st.builds(
     null_unit=st.booleans(),
     salt=st.sampled_from([0, 1, 2**63, 2**64 - 1]),
 )
-SETTINGS = settings(
-    deadline=None,
-    max_examples=examples(30),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SETTINGS = drawing(30)
 
 
 def bound_of(rows: int = NO_BOUND, groups: int = NO_BOUND, per: int = NO_BOUND) -> Bound:

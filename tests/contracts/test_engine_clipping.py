@@ -8,11 +8,10 @@ from math import isqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle.clipping import scaled
-from tables import ENGINES, FORMS, T, asked, inputs, keyed, sql, written
-from thorough import examples
+from tables import ENGINES, FORMS, T, asked, drawing, inputs, keyed, sql, written
 
 from dprelease.model import (
     AggregateRequest,
@@ -53,11 +52,7 @@ CLIPS = st.builds(
     norm=st.sampled_from(ClipNorm),
     bound=st.integers(1, 20) | st.integers(1, MOST) | st.just(MOST),
 )
-SETTINGS = settings(
-    deadline=None,
-    max_examples=examples(30),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SETTINGS = drawing(30)
 
 
 def sums(

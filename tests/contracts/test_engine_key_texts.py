@@ -14,12 +14,11 @@ from time import process_time
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from oracle.key_texts import normal, one_line
-from tables import ENGINES, T, asked, by_key, hidden, inputs, sql, written
-from thorough import examples
+from tables import ENGINES, T, asked, by_key, drawing, hidden, inputs, sql, written
 
 from dprelease.expressions.normal_form import SIMPLE
 from dprelease.model import (
@@ -38,11 +37,7 @@ from dprelease.sources.shared.key_normalization import CONTROLS, LONGEST_KEY
 M = MeasureKind
 COUNT = (Measure(M.RECORDS),)
 TYPES = {"k": T.STRING, "p": T.INTEGER}
-SETTINGS = settings(
-    deadline=None,
-    max_examples=examples(12),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SETTINGS = drawing(12)
 # Five spellings of two letters: composed, decomposed, by the sign for Angstrom.
 SPELT = ["\u00e9", "e\u0301", "\u00c5", "A\u030a", "\u212b"]
 # The planes between hold nothing, those after nothing but private characters.

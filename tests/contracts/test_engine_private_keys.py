@@ -7,12 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from oracle.engine import get
-from tables import ENGINES, FORMS, T, by_key, hidden, inputs, keyed, sql, written
-from thorough import examples
+from tables import ENGINES, FORMS, T, by_key, drawing, hidden, inputs, keyed, sql, written
 
 from dprelease.model import (
     AggregateRequest,
@@ -34,11 +33,7 @@ M = MeasureKind
 COUNT = (Measure(M.RECORDS),)
 TYPES = {"p": T.INTEGER, "a": T.STRING, "b": T.STRING, "x": T.INTEGER}
 X = Quantity("x", Grid(Fraction(1), 0, 100))
-SETTINGS = settings(
-    deadline=None,
-    max_examples=examples(30),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SETTINGS = drawing(30)
 
 
 def test_texts_of_any_kind_are_told_apart(engine: str, tmp_path: Path) -> None:
@@ -136,7 +131,7 @@ AXIS = Group("x", T.INTEGER, ("0", "7", "more"), keys=("0", "7"), other="more")
 
 
 @given(rows=ROWS, form=st.sampled_from(FORMS), salt=st.integers(0, 2**64 - 1))
-@settings(parent=SETTINGS, max_examples=examples(15))
+@drawing(15)
 def test_one_unit_has_no_more_points_and_scores_than_rows_it_may_have(
     engine: str,
     tmp_path: Path,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from drawn_requests import answer
 from msgspec.structs import replace
 from oracle.engine import get
 from tables import RECORD_ENGINES, T, inputs, keyed, written
@@ -41,19 +41,8 @@ G = keyed("g", "ba")
 X = Quantity("x", Grid(Fraction(1, 2), -3, 9), null_fill=2)
 
 
-def codes(engine: str, request: RecordRequest) -> Counter[tuple[int, ...]]:
-    """How often each combination of codes occurs."""
-    get(engine).inspect(request.source, request.inputs)
-    return counted(get(engine).records(request).reveal(), len(request.columns))
-
-
-def counted(batches: Iterator[tuple[np.ndarray, ...]], width: int) -> Counter[tuple[int, ...]]:
-    found: Counter[tuple[int, ...]] = Counter()
-    for batch in batches:
-        assert [column.dtype for column in batch] == [np.int64] * width
-        assert len({len(column) for column in batch}) == 1
-        found.update(zip(*(column.tolist() for column in batch), strict=True))
-    return found
+def codes(engine: str, request: RecordRequest) -> Any:
+    return answer(get(engine), request)
 
 
 # --- CSV of any bytes ----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from drawn_requests import order
 from oracle.engine import get
 from tables import hidden, keyed, sql
 from thorough import some
@@ -24,7 +25,6 @@ from dprelease.model import (
     AggregateRequest,
     Bound,
     ColumnType,
-    ExactTable,
     Grid,
     Group,
     InputColumn,
@@ -95,13 +95,6 @@ def written(folder: Path, lies: list[tuple[bytes, bytes]]) -> Source:
     return Source(str(folder), "parquet")
 
 
-def told(table: ExactTable) -> object:
-    """What is counted, of which cells, in the order of their keys."""
-    columns = [list(column) for column in table.reveal()]
-    keys = list(table.reveal_keys())
-    return sorted(zip(keys, zip(*columns, strict=True), strict=True)) if keys else columns
-
-
 REQUESTS: dict[str, tuple[tuple[Group, ...], dict[str, Any]]] = {
     "sums": ((KEYED,), {}),
     "sums of all": ((), {}),
@@ -124,11 +117,11 @@ def test_wrong_statistics_change_nothing(name: str, lies: str, tmp_path: Path) -
         written(tmp_path, LIES[lies]), INPUTS, groups, **({"measures": ADDED} | more)
     )
     table = lay_out(request.source, request.inputs)
-    expected = told(get("reference").aggregate(request))
-    assert told(embedded.read_carefully(request, table).table) == expected
+    expected = order(request, get("reference").aggregate(request))
+    assert order(request, embedded.read_carefully(request, table).table) == expected
     fast = embedded.read_fast(request, table)
     assert (fast is None) == (lies == "all are null")  # then its reader looks at no value
-    assert fast is None or told(fast.table) == expected
+    assert fast is None or order(request, fast.table) == expected
 
 
 @pytest.mark.one_in(3)
@@ -183,7 +176,7 @@ def test_a_text_that_is_not_utf8_is_for_the_careful_reader(tmp_path: Path) -> No
     request = texts(tmp_path / "t.parquet", valid)
     fast = embedded.read_fast(request, lay_out(request.source, request.inputs))
     assert fast is not None
-    assert told(fast.table) == told(get("reference").aggregate(request))
+    assert order(request, fast.table) == order(request, get("reference").aggregate(request))
 
 
 def test_texts_of_which_two_are_utf8_only_together_are_for_the_careful_reader(
@@ -194,5 +187,5 @@ def test_texts_of_which_two_are_utf8_only_together_are_for_the_careful_reader(
     for raw in ([b"a", b"b"], halves):
         request = texts(path, raw, use_dictionary=False, column_encoding=encoding)
         assert embedded.read_fast(request, lay_out(request.source, request.inputs)) is None
-        expected = told(get("reference").aggregate(request))
-        assert told(get("duckdb").aggregate(request)) == expected
+        expected = order(request, get("reference").aggregate(request))
+        assert order(request, get("duckdb").aggregate(request)) == expected
