@@ -134,8 +134,9 @@ def plan_together(  # noqa: PLR0913 - what is compared, and how
                 break
             inside = {draft.name for draft in tried.drafts}
             rest = [draft for draft in bases if draft.name not in inside]
+            remaining = search.complete_drafts(rest, chosen_drafts)
             outcomes = [
-                search.adjust_weights(tried, candidate, number, rest, chosen_drafts)
+                search.adjust_weights(tried, candidate, number, remaining)
                 for jointly in ((False, True) if scope.is_joint else (False,))
                 for candidate in iter_candidates(
                     tried, types, concentrated=concentrated, jointly=jointly
@@ -194,11 +195,10 @@ class _Search(Struct, frozen=True):
         block: Block,
         candidate: Candidate,
         number: int,
-        rest: Sequence[Draft],
-        others: Sequence[Draft],
+        remaining: Sequence[Draft],
     ) -> tuple[float, list[Draft], bool] | str:
         """Find weights of the pieces at which no figure errs more, or what errs most if not."""
-        today, remaining = self.today, self.complete_drafts(rest, others)
+        today = self.today
         factors = {name: 1.0 for draft in block.drafts for name in name_aspects(draft.query)}
         variances = [1.0] * len(candidate.pieces)
         worst = ""
