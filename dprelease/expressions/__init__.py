@@ -56,7 +56,7 @@ def parse_tree(
     return node
 
 
-@lru_cache(maxsize=256)  # loading, planning, certifying and reading ask for the same few
+@lru_cache(maxsize=1024)  # loading, planning, certifying and reading ask for the same few
 def _read_tree(text: str, types: tuple[tuple[str, ColumnType], ...]) -> Node:
     from dprelease.expressions.whitelist import read
 
