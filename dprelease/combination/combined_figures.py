@@ -65,7 +65,7 @@ class Released(NamedTuple):
 class Share(NamedTuple):
     """Of a mean or proportion its values at a share of 0 and of 1, and the number behind it.
 
-    ``contrast``: what the share has of its own integers, half of the first less half of the second.
+    ``contrast``: half of what the share has of its own integers less half of what it lacks.
     The share of a cell errs by that and (1/2 - share) times the error of the number.
     """
 
@@ -485,11 +485,17 @@ def _count_integers(fit: Fit, counts: Counts) -> int:
 
 
 def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:
-    """Build half of a share's first integer less half of the second, in the unit of its number."""
+    """Build half of what a share has less half of what it lacks, in the unit of its number.
+
+    Of two sums these are the first and the second. Of a mean that is read from the three sums of a
+    variance, of s^2, 2ts and t^2, they are s t + t^2 and s^2 + s t: their difference has no 2ts.
+    """
     groups = frozenset(behind.groups)
+    signs = (1, -1) if len(linear.rows) == 2 else (-1, 0, 1)
     terms = tuple(
         Term(linear.step, row, sign * Fraction(factor) / 2, groups)
-        for sign, row, factor in zip((1, -1), linear.rows, linear.factors, strict=True)
+        for sign, row, factor in zip(signs, linear.rows, linear.factors, strict=True)
+        if sign
     )
     return behind._replace(terms=terms)
 

@@ -47,7 +47,7 @@ from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.postprocess.intervals.screened_counts import CHANCE, compute_screened_halfwidth
 from dprelease.statistics.quantile import bound_rank_error
 from dprelease.statistics.shared.statistic import choose_example_records, read_neighbours
-from dprelease.statistics.spread import mean_columns, mean_half
+from dprelease.statistics.spread import list_count_factors, mean_columns, mean_half
 from dprelease.statistics.statistic_registry import get_statistic
 
 Integers = Sequence[int]
@@ -238,10 +238,13 @@ def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
         return []
     if read.reading is Reading.LINEAR:
         return [LinearColumn(read.query.column_name, read.rows, read.factors)]
-    if read.reading is not Reading.OWN:
+    if read.reading is Reading.MOMENTS:
+        columns = list_count_factors(read.query)
+    elif read.reading is Reading.OWN:
+        # A count that is fitted to several steps is listed as that of its own step.
+        columns = get_statistic(read.query.statistic).list_linear_factors(read.query)
+    else:
         return []
-    # A count that is fitted to several steps is listed as that of its own step.
-    columns = get_statistic(read.query.statistic).list_linear_factors(read.query)
     return [
         LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
         for column, factors in columns.items()

@@ -12,6 +12,7 @@ A mean can be read from the same three sums, and is published like any other mea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
@@ -71,6 +72,12 @@ def define_three_sums(query: Query) -> Released:
         ),
         (column_quantity.grid.step**2,) * 3,
     )
+
+
+def list_count_factors(query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+    """List the column of the number of values: all three sums over what one record adds."""
+    width = build_quantity(query.column).grid.width
+    return {f"{query.column_name}_count": (Fraction(1, width**2),) * 3}
 
 
 MEAN_PARTS = ("", "_noise_moe", "_low", "_high")
@@ -134,6 +141,10 @@ class ThreeSums(Statistic):
             *end_columns(name, step.query.name, scale.places, interval, within),
             *count_columns(step, noisy, grid.width**2, interval),
         ]
+
+    def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """List the column of the number of values."""
+        return list_count_factors(query)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
         """Compute the half-width for evenly spread values, for which all three sums are equal."""

@@ -21,6 +21,7 @@ from dprelease.combination.combined_intervals import (
 )
 from dprelease.combination.expression import combine
 from dprelease.model import Noise, NoiseFamily
+from dprelease.release.bundle import build_tables
 
 ROWS, HITS = 60, 30  # in the first region
 LEAST = 1e-6
@@ -144,19 +145,47 @@ def test_shares_that_are_planned_together_are_held_as_published(
         assert half <= own * Fraction(103, 100)
 
 
+@pytest.mark.parametrize(
+    ("others", "rho"), [([], 0.5), (["stddev"], 2)], ids=["two-sums", "three-sums"]
+)
 def test_a_difference_of_means_errs_less_than_both_together(
-    entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    others: list[str], rho: float, entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both errors are independent: about the root of the sum of the squared half-widths is left."""
     monkeypatch.chdir(tmp_path)
     query = {"name": "s", "statistic": "mean", "column": "days", "by": ["region"]}
-    published = publish([query], tmp_path, entropy, {"rho": 0.5})
+    queries = [query, *(query | {"name": name, "statistic": name} for name in others)]
+    published = publish(queries, tmp_path, entropy, {"rho": rho})
     alpha = Fraction(1, 20)
     north, south = (combine(published, f"s[region={of}]", alpha)[1] for of in ("north", "south"))
     apart = combine(published, "s[region=south] - s[region=north]", alpha)[1]
     root = math.hypot(north.half, south.half)
     assert root <= apart.half <= 1.5 * root
     assert apart.half < north.half + south.half
+
+
+@pytest.mark.parametrize("others", [[], ["stddev"]], ids=["two-sums", "three-sums"])
+def test_what_a_mean_is_made_of(
+    others: list[str], entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The middle of its bounds, and its contrast over the number behind, times their distance."""
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "s", "statistic": "mean", "column": "days", "by": ["region"]}
+    queries = [query, *(query | {"name": name, "statistic": name} for name in others)]
+    made = Redrawn(tmp_path, queries, rho=2)
+    noisy = made.noisy(entropy)
+    tables = {f"{table.name}.csv": table for table in build_tables(made.plan, noisy)}
+    figures = find(Published(made.facts(entropy), tables), "s")
+    assert figures.share is not None
+    for cell, value in enumerate(figures.values):
+        contrast, behind = (
+            sum(term.factor * noisy.values[term.step][term.row][cell] for term in of.terms or ())
+            for of in (figures.share.contrast, figures.share.behind)
+        )
+        share = Fraction(1, 2) + Fraction(contrast) / behind
+        exact = figures.share.low + (figures.share.high - figures.share.low) * share
+        assert value is not None
+        assert abs(value - exact) <= figures.unit
 
 
 def test_two_releases_are_compared_by_the_law_of_both(

@@ -27,6 +27,7 @@ ALONE = [COUNT | BY | {"name": "visits", "mechanism": "laplace"}]
 TWO = [COUNT | BY | {"name": "visits"}, {"name": "days", "statistic": "sum", "column": "days"}]
 STAIRS = [{"statistic": "sum", "column": "days"} | BY | {"name": "days"}]
 SHARED = [MEAN | BY | {"name": "wait"}, COUNT | BY | {"name": "visits", "where": "days >= 0"}]
+SPREAD = [MEAN | BY | {"name": "wait"}, MEAN | BY | {"name": "sd", "statistic": "stddev"}]
 PAIRS = [
     COUNT | {"name": "visits", "by": ["region", "sex"]},
     COUNT | {"name": "by_sex", "by": ["sex"]},
@@ -44,6 +45,10 @@ CASES: list[Any] = [
     (SHARED, {"epsilon": 4.0}, "mean(wait)", 2655 / 395, False),
     (SHARED, {"epsilon": 4.0}, f"wait{WEST} - wait{NORTH}", 5, False),
     (SHARED, {"epsilon": 4.0}, "sum(wait_count)", 395, False),
+    (SPREAD, {"epsilon": 8.0}, "mean(wait)", 2655 / 395, False),
+    (SPREAD, {"epsilon": 8.0}, f"wait{WEST} - wait{NORTH}", 5, False),
+    (SPREAD, {"rho": 0.02}, f"sd_count{WEST} - sd_count{NORTH}", 140, True),
+    (SPREAD, {"rho": 0.02}, "sum(wait_count)", 395, True),
     (PAIRS, {"rho": 0.5}, f"sum(visits{WEST}) - sum(visits{NORTH})", 140, True),
     (PAIRS, {"rho": 0.5}, "all - by_sex[sex=f]", 132, True),
     (PAIRS, {"rho": 0.5}, 'by_sex[sex="m"] - sum(visits[region="north",sex=m])', 112, True),

@@ -123,8 +123,9 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
 
     ``parameter`` of the noise is a scale, or a Gaussian's variance. The cells over ``merged`` are
     added up. Of a share of two sums ``share`` has the lowest and the highest value, and this
-    column is the number of what is behind it. All columns of one ``fitted`` are one number: the sum
-    of what is stated of each step times its ``weight``.
+    column is the number of what is behind it; so it is where a mean is read from the three sums of
+    a variance. All columns of one ``fitted`` are one number: the sum of what is stated of each step
+    times its ``weight``.
     """
 
     column: str
