@@ -37,8 +37,9 @@ class Names(Struct, frozen=True):
     tables: Mapping[str, str] = field(default_factory=dict)
 
     def get_description(self, query: str) -> str | None:
-        """Return what the spec says of a query in words; of one of its tables too."""
-        return self.queries.get(name_column(query), AS_WRITTEN).description
+        """Return what the spec says of a query, with a full stop: its definition follows."""
+        text = self.queries.get(name_column(query), AS_WRITTEN).description
+        return text if text is None or text.endswith((".", "!", "?", "\u2026")) else f"{text}."
 
 
 NO_NAMES = Names()

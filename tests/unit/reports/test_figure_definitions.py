@@ -219,8 +219,9 @@ def test_a_description_is_held_by_an_approval_and_changes_no_run() -> None:
     assert run_id(described) == run_id(bare)
 
 
-def test_what_is_published_says_what_a_figure_is(tmp_path: Path, capsys: Any) -> None:
-    release = build_release(DESCRIBED)
+@pytest.mark.parametrize("stop", [".", ""])
+def test_what_is_published_says_what_a_figure_is(stop: str, tmp_path: Path, capsys: Any) -> None:
+    release = build_release(DESCRIBED | {"description": f"Days from call to visit{stop}"})
     folder = tmp_path / "out"
     dprelease.rehearse(release, rows=20, output=folder)
     definition = " ".join((DESCRIBED["description"], *define_figure(release, release.queries[0])))
