@@ -77,6 +77,9 @@ def read_csv_columns(file: str, form: Csv) -> tuple[list[Named], Csv]:
         ) from None
     if line is None:
         raise build_unreadable_failure(file, f"its first line is longer than {_LONGEST} bytes")
+    if form.skip_rows and not line.strip():
+        reason = f"it has no header after its first {form.skip_rows} lines"
+        raise build_unreadable_failure(file, reason, "--skip-rows says how many lines stand before")
     form = form._replace(delimiter=separator or form.delimiter)
     return _read_names(file, line, form), form
 
@@ -92,8 +95,8 @@ def read_header(read: Callable[[], bytes], skipped: int) -> tuple[str | None, by
         skipped: The number of lines before the header. A line ``sep=`` may stand after these.
 
     Returns:
-        The delimiter that a line ``sep=`` names, if there is one. The header; None if a line is
-        longer than any header.
+        The delimiter that a line ``sep=`` names, if there is one. The header, which is empty if the
+        file ends before it; None if a line is longer than any header.
     """
     separator: str | None = None
     end = b""
@@ -107,8 +110,10 @@ def read_header(read: Callable[[], bytes], skipped: int) -> tuple[str | None, by
                 return separator, None
             byte = read()
         end = byte
-        if skipped and end:
+        if skipped:
             skipped -= 1
+            if not end:  # what was skipped is no header
+                return separator, b""
         elif (
             separator is None
             and (separator := read_separator(bytes(line).removeprefix(_BOM))) is not None

@@ -443,6 +443,16 @@ def test_lines_before_the_header_and_fields_without_a_name(
     assert CANARY not in text
 
 
+@pytest.mark.parametrize("lines", [1, 2, 3, 9])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_no_line_that_is_skipped_is_the_header(cli, folder, lines, end):
+    (folder / "short.csv").write_text(f"{CANARY},b{end}" if lines == 1 else f"a\n{CANARY},b{end}")
+    answer = cli("init", "short.csv", "--skip-rows", str(lines))
+    assert (answer.code, answer.out) == (2, "")
+    assert f"no header after its first {lines} lines" in answer.err
+    assert CANARY not in answer.err
+
+
 def test_what_no_header_may_be_comes_with_what_to_do(cli, folder):
     (folder / "tabs.csv").write_text("a\tb\n1\t2\n")
     (folder / "latin.csv").write_bytes("größe\n".encode("latin-1"))
