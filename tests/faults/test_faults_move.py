@@ -104,7 +104,7 @@ def test_a_move_that_is_killed_at_any_step(
     assert {"link", "unlink", "sqlite", "fsync", "replace"} <= set(found)
     places = [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
     turned = 0
-    for at in some(places, 8):
+    for at in some(places, 5):
         folder = copy_release(released, tmp_path / str(at))
         ended = nursery.run(folder, *MOVE, what="kill", at=at, log=str(folder / ".log"))
         assert ended.code == -9

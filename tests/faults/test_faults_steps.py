@@ -38,7 +38,7 @@ def places(nursery: Nursery, tmp_path: Path) -> list[tuple[int, str, Path]]:
 
 def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
     charged = 0
-    for number, _step, folder in some(places, 10):
+    for number, _step, folder in some(places, 8):
         end = nursery.run(
             folder, "run", "small.toml", what="kill", at=number, log=str(folder / ".log")
         )
@@ -88,7 +88,7 @@ def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_
     found = (well / ".log").read_text(encoding="ascii").split("\n")[:-1]
     places = [at for at, step in enumerate(found, 1) if not step.startswith("after")]
     refused = 0
-    for at in some(places[::2], 9):
+    for at in some(places[::2], 6):
         folder = shutil.copytree(again, tmp_path / str(at))
         end = nursery.run(folder, "run", "next.toml", what="kill", at=at, log=str(folder / ".log"))
         assert end.code == -9
