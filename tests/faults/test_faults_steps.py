@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from faulty import Nursery, check_recovered, check_whole, fill, read_published, runs
+from faulty import End, Nursery, check_recovered, check_whole, fill, read_published, runs
 from thorough import some
 
 PACKAGE = "datapackage.json"
@@ -20,7 +20,16 @@ PACKAGE = "datapackage.json"
 def steps(nursery: Nursery, folder: Path) -> list[str]:
     """The steps of a run that goes well."""
     assert nursery.run(folder, "run", "small.toml", log=str(folder / ".log")).code == 0
+    return read_steps(folder)
+
+
+def read_steps(folder: Path) -> list[str]:
     return (folder / ".log").read_text(encoding="ascii").split("\n")[:-1]
+
+
+def check_killed(end: End, folder: Path, at: int) -> None:
+    """It was killed at a step, unless it had fewer; their number is not always the same."""
+    assert end.code == -9 or len(read_steps(folder)) < at
 
 
 @pytest.fixture
@@ -42,7 +51,7 @@ def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]
         end = nursery.run(
             folder, "run", "small.toml", what="kill", at=number, log=str(folder / ".log")
         )
-        assert end.code == -9
+        check_killed(end, folder, number)
         check_whole(folder)
         charged += len(runs(folder))
         check_recovered(nursery, folder, twice=number % 6 == 0)
@@ -85,13 +94,13 @@ def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_
     assert nursery.run(well, "run", "next.toml", log=str(well / ".log")).code == 0
     names = read_published(well).keys()
     assert names != old.keys()
-    found = (well / ".log").read_text(encoding="ascii").split("\n")[:-1]
+    found = read_steps(well)
     places = [at for at, step in enumerate(found, 1) if not step.startswith("after")]
     refused = 0
     for at in some(places[::2], 6):
         folder = shutil.copytree(again, tmp_path / str(at))
         end = nursery.run(folder, "run", "next.toml", what="kill", at=at, log=str(folder / ".log"))
-        assert end.code == -9
+        check_killed(end, folder, at)
         files = read_published(folder)
         whole = files == old or (files.keys() == names and b"under_way" not in files[PACKAGE])
         ends = nursery.run_all([nursery.request(folder, *reader) for reader in READERS])
