@@ -68,15 +68,20 @@ def is_protecting(bounds: tuple[Number, Number] | None) -> bool:
 
 
 def _bound_total(total: TotalLoss | None) -> tuple[Number, Number] | None:
-    if total is None or total.delta is None:  # no cap of delta
-        return None
-    return _bound_beliefs(total.beliefs, total.delta)
+    return None if total is None else _bound_beliefs(total.beliefs, total.delta)
 
 
-def _bound_beliefs(beliefs: Sequence[Beliefs], delta: Number) -> tuple[Number, Number] | None:
+def is_bounding(beliefs: Beliefs, delta: Number | None) -> bool:
+    """Tell if a loss bounds beliefs; ``delta`` None: no cap limits how large that grows."""
+    return delta is not None and max(float(delta), float(beliefs.delta)) < NO_PROTECTION[1]
+
+
+def _bound_beliefs(
+    beliefs: Sequence[Beliefs], delta: Number | None
+) -> tuple[Number, Number] | None:
     """Give what a belief of one half about what matters most stays between; None: no bound."""
     last = beliefs[-1]
-    if max(float(delta), float(last.delta)) >= NO_PROTECTION[1]:
+    if not is_bounding(last, delta):
         return None
     row = last.get_row(0.5)
     return row.posterior_low, row.posterior_high

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dprelease.language import say
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
+from dprelease.reports.facts.privacy_facts import is_bounding
 from dprelease.reports.facts.unit_facts import PLANNED
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
@@ -185,7 +186,12 @@ def _build_totals_table(facts: PlanFacts) -> Table:
                 label,
                 write_headline(epsilon),
                 say("words.no_cap") if delta is None else write_headline(delta),
-                *(write_belief(table.get_row(0.5).posterior_high) for table in tables),
+                *(
+                    write_belief(table.get_row(0.5).posterior_high)
+                    if is_bounding(table, delta)
+                    else say("guarantee.several.no_bound")
+                    for table in tables
+                ),
             )
             for label, epsilon, delta, tables in rows
         ),

@@ -8,6 +8,7 @@ import pytest
 from report_specs import PEOPLE, spec
 
 from dprelease.planning.planner import make_plan
+from dprelease.reports.facts.privacy_facts import summarize_privacy
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.model.json_form import from_json, to_json
 from dprelease.reports.model.report_model import LedgerStanding, PlanFacts
@@ -90,7 +91,9 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
     assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
     assert table.rows[1][1:] == ("4", "0", "98.21%", "99.967%")
-    assert table.rows[2][:3] == ("If the cap is used up", "10", "no cap")
+    # What a cap of epsilon alone would bound, a delta without a cap undoes; so the label says.
+    assert table.rows[2] == ("If the cap is used up", "10", "no cap", "no bound", "no bound")
+    assert summarize_privacy(facts, None).learnt_at_most.cap_used_up is None
 
 
 def test_a_figure_that_limits_can_cut_is_not_drawn_as_a_bad_one(planned, published):
