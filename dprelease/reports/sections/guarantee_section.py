@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from dprelease.language import say
+from dprelease.language import say, say_count
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.facts.privacy_facts import is_bounding
 from dprelease.reports.facts.unit_facts import PLANNED
@@ -46,8 +46,46 @@ def build_guarantee_section(facts: PlanFacts) -> Section:
             Paragraph(" ".join(_describe_fixed(facts))),
             Heading(say("guarantee.not_protected.title")),
             Bullets(facts.not_protected),
+            *_iter_own_rows(facts),
         ),
     )
+
+
+def _iter_own_rows(facts: PlanFacts) -> Iterator[Part]:
+    """Tell a person in the data what may be learnt of them at most, by how many rows are theirs.
+
+    The larger bound counts, that of what rows say. Nothing if version 0.2 left it out.
+    """
+    meaning, column = facts.meaning, facts.deployment.privacy_unit.unit_column
+    if not meaning.groups[0].beliefs:
+        return
+    if column is None:
+        lead = say("guarantee.own_rows.rows")
+        bounds = [
+            _word_bound(group, say_count(group.units, "words.rows_counted"))
+            for group in meaning.groups
+        ]
+    else:
+        lead = say("guarantee.own_rows.person", column=column)
+        bounds = [_word_bound(meaning.groups[0], say("guarantee.own_rows.all"))]
+    parts: list[Part] = [
+        Paragraph(f"{lead} {say('guarantee.own_rows.note')}"),
+        Bullets(tuple(bounds)),
+    ]
+    if facts.accounting.delta:
+        parts.append(Paragraph(say("guarantee.own_rows.slack")))
+    yield Details(say("guarantee.own_rows.title"), tuple(parts))
+
+
+def _word_bound(group: GroupLoss, rows: str) -> str:
+    """Say what a belief of 50% about so many units together becomes at most."""
+    high = group.beliefs[-1]
+    if high is None:
+        return say("guarantee.own_rows.no_bound", rows=rows)
+    words = {"rows": rows, "belief": write_belief(high)}
+    if group.protected is False:
+        return say("guarantee.own_rows.no_protection", **words)
+    return say("guarantee.own_rows.at_most", **words)
 
 
 def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
