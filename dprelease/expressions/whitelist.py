@@ -178,6 +178,15 @@ def read_operands(reader: Reader, tree: exp.Expr) -> list[Node]:
     return [reader.read_node(part) for part in parts if part is not None]
 
 
+def read_all_operands(
+    reader: Reader, tree: exp.Expr, parts: Sequence[str], kind: ColumnType
+) -> tuple[Node, ...]:
+    """Read operands of one type; refuses a call that lacks one, which the parser lets pass."""
+    if any(tree.args.get(part) is None for part in parts):
+        raise refuse(tree, "this form of ")
+    return tuple(want(reader.read_node(tree.args[part]), (kind,), tree) for part in parts)
+
+
 def read_small_integer(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
     """Read an integer literal from 0 to ``limit``."""
     node = reader.read_node(part)
@@ -326,8 +335,7 @@ def read_substring(reader: Reader, tree: exp.Expr) -> Node:
 
 def read_replace(reader: Reader, tree: exp.Expr) -> Node:
     """Read REPLACE(text, from, to) with quoted texts, the first of them not empty."""
-    parts = [reader.read_node(tree.args[key]) for key in ("this", "expression", "replacement")]
-    args = tuple(want(part, (STRING,), tree) for part in parts)
+    args = read_all_operands(reader, tree, ("this", "expression", "replacement"), STRING)
     if any(part.op != "literal" or part.value is None for part in args[1:]) or not args[1].value:
         raise ExpressionError(
             "REPLACE takes a quoted text that is not empty, and a second text to replace it with",
@@ -355,8 +363,9 @@ def read_extract(reader: Reader, tree: exp.Expr) -> Node:
 
 def read_make_date(reader: Reader, tree: exp.Expr) -> Node:
     """Read MAKE_DATE(year, month, day)."""
-    parts = [reader.read_node(tree.args[key]) for key in ("year", "month", "day")]
-    return Node("make_date", DATE, tuple(want(part, (INTEGER,), tree) for part in parts))
+    return Node(
+        "make_date", DATE, read_all_operands(reader, tree, ("year", "month", "day"), INTEGER)
+    )
 
 
 def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:

@@ -39,7 +39,7 @@ DATE '2026-02-30'|DATE 'x'|TIMESTAMP '2026-01-01 25:00:00'|day + INTERVAL 1 DAY|
 NOT age|-sex|age < 1 < 2|LOWER(age)|TRIM(BOTH 'x' FROM sex)|sex COLLATE x|age = ANY(sex)
 sex SIMILAR TO 'a'|sex ILIKE 'a'|regexp_matches(sex, 'a')|age & 1|age // 2|age ** 2|sqrt(age)
 hash(sex)|COALESCE(age, sex)|sex GLOB 'a'|COLUMNS(*)|age IS DISTINCT FROM 1|'unclosed|"unclosed
-)|(|,|FLOOR()|CEIL()
+)|(|,|FLOOR()|CEIL()|REPLACE(sex, 'x')|MAKE_DATE(age)|MAKE_DATE(age, 1)|MAKE_DATE(age, 1, 1, 1)
 """.replace("\n", "|").split("|")
 
 
@@ -71,6 +71,9 @@ def test_refused_by_name_with_a_remedy(text: str) -> None:
         ("NOT age", "NOT needs"),
         ("substr(age, 1)", "SUBSTR needs"),
         ("LENGTH(age)", "LENGTH needs"),
+        ("ISODOW(age)", "ISODOW needs"),
+        ("MAKE_DATE(age, 1, day)", "MAKE_DATE needs"),
+        ("make_date(age, 1)", "this form of MAKE_DATE is not"),
         ("age IN ('a')", "combined in IN"),
         ("day::integer", '"::" needs'),
         ("CAST(age AS varchar)", "CAST to VARCHAR is not"),
