@@ -214,7 +214,7 @@ def read_declared_columns(source: Source, title: str) -> list[Named]:
         stored = list_columns(source)
     except Failure as failure:
         found = failure.complaints[0]
-        is_named = found.message.startswith(source.pattern)
+        is_named = source.database is None and found.message.startswith(source.pattern)
         wrong = "it" + found.message.removeprefix(source.pattern) if is_named else found.message
         raise build_unreadable_failure(title, wrong, found.hint) from None
     if not stored:

@@ -63,8 +63,10 @@ class SQLite:
         """See ``Driver``. A declared type is a hint to SQLite: it may hold other values, too."""
         *schema, table = database.table
         asked = ", ".join("?" * len(database.table))
+        # Hidden columns of 1 are arguments of virtual tables; those of 2 and 3 are computed.
         cursor.execute(
-            f"SELECT name, type FROM pragma_table_info({asked})",  # noqa: S608 - question marks
+            f"SELECT name, type FROM pragma_table_xinfo({asked}) "  # noqa: S608 - question marks
+            "WHERE hidden <> 1",
             (table, *schema),
         )
         return [StoredColumn(name, _read_declared(kind)) for name, kind in cursor.fetchall()]
