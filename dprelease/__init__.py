@@ -125,7 +125,7 @@ def init(  # noqa: PLR0913 - one parameter for each option of the command
     uri_env: str | None = None,
     table: str | None = None,
     codebook: str | os.PathLike[str] | None = None,
-    **own: str,
+    **own: str | None,
 ) -> str:
     """Begin a spec for a table, with comments that say what to fill in.
 
@@ -142,22 +142,24 @@ def init(  # noqa: PLR0913 - one parameter for each option of the command
         uri_env: The environment variable that holds the URI of the database.
         table: The table or view, or its schema and it with a dot between.
         codebook: Path of a public codebook, whose types, bounds, keys and labels are filled in.
-        **own: Keys of ``[data]`` that one format alone takes, such as ``sheet``.
+        **own: Keys of ``[data]`` that one format alone takes, such as ``sheet``; None: not given.
 
     Returns:
         The text of the spec.
 
     Raises:
         Failure: Exit code 2, if names can't be read.
-        ValueError: ``delimiter`` is not one, ``skip_rows`` is below 0, or neither a file nor a
-            table is named, or both.
+        ValueError: ``delimiter`` or ``encoding`` is not one, ``skip_rows`` is below 0, or neither a
+            file nor a table is named, or both.
     """
     from dprelease.scaffold.new_spec import Options
     from dprelease.scaffold.new_spec import init as made
 
-    path = None if codebook is None else os.fspath(codebook)
-    options = Options(delimiter, encoding, header, skip_rows, driver, uri_env, table, own, path)
-    return made(data, options)
+    named = {key: value for key, value in own.items() if value is not None}
+    return made(
+        data,
+        Options(delimiter, encoding, header, skip_rows, driver, uri_env, table, named, codebook),
+    )
 
 
 def load(

@@ -3,6 +3,7 @@
 Offices publish such a table beside a questionnaire or a register. Its header names a ``column`` and
 any of the keys in ``FIELDS``. Other fields are refused, so that no misspelt one is passed over.
 Keys or edges of bins stand in one field with ``|`` between. A key may have its label: ``1 = Men``.
+Signs such as ``<=`` are of a key.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ NUMBERS = ("lower", "upper", "step")
 FIELDS = ("type", "format", "zone", *NUMBERS, KEYS, BINS, "other", "nulls", "label", SOURCE)
 SEPARATORS = (",", ";", "\t")
 LARGEST = 16 * 1024 * 1024  # bytes
+_LABELLED = re.compile(r"(.+?) = (.+)|(.+?)(?<![<>!=])=(?!=)(.+)", re.DOTALL)
 _BARE = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _BARE_TYPES = frozenset({"integer", "float", "decimal", "boolean"})
 
@@ -97,16 +99,18 @@ def _build_failure(path: str, line: int | None, reason: str) -> Failure:
     )
 
 
-def write_column(name: str, type: str | None, known: Mapping[str, str], title: str) -> str:
+def write_column(
+    name: str, declared: Mapping[str, str], known: Mapping[str, str], title: str
+) -> str:
     """Write the section of a column, of which a codebook knows something.
 
     Args:
         name: Its name.
-        type: What the data declares of its type, which the codebook may state otherwise.
+        declared: Fields that the data declares, which the codebook may state otherwise.
         known: The fields of its line.
         title: Name of the codebook, the source of bounds and keys unless it states another.
     """
-    known = {"type": type} | dict(known) if type is not None else known
+    known = {**declared, **known}
     is_bare = known.get("type") in _BARE_TYPES
     entries: dict[str, str] = {}
     for field in FIELDS:
@@ -115,19 +119,27 @@ def write_column(name: str, type: str | None, known: Mapping[str, str], title: s
         text = known[field]
         if field in (KEYS, BINS):
             parts = [part.strip() for part in text.split("|")]
-            pairs = [part.partition("=") for part in parts] if field == KEYS else []
-            labels = {key.strip(): label.strip() for key, equal, label in pairs if equal}
-            values = [key.strip() for key, _, _ in pairs] or parts
-            entries[field] = f"[{', '.join(_write_value(own, is_bare) for own in values)}]"
+            pairs = [_split_label(part) if field == KEYS else (part, "") for part in parts]
+            labels = {key: label for key, label in pairs if label}
+            entries[field] = f"[{', '.join(_write_value(key, is_bare) for key, _ in pairs)}]"
             if labels:
                 written = (f"{write_key(key)} = {quote(label)}" for key, label in labels.items())
                 entries["labels"] = f"{{ {', '.join(written)} }}"
         else:
-            is_value = field in NUMBERS or field == "nulls"
-            entries[field] = _write_value(text, is_value and is_bare)
+            # A bound is a number of any type, also of one that is still to be written.
+            is_number = field in NUMBERS or (field == "nulls" and is_bare)
+            entries[field] = _write_value(text, is_number)
     entries.setdefault(SOURCE, quote(f"public: {title}"))
     lines = (f"{key} = {value}\n" for key, value in entries.items())
     return f"\n[columns.{write_key(name)}]\n{''.join(lines)}"
+
+
+def _split_label(text: str) -> tuple[str, str]:
+    """Split a key from its label at `` = ``, or else at the first sign of equality; "" if none."""
+    if match := _LABELLED.fullmatch(text):
+        key, label = (part for part in match.groups() if part is not None)
+        return key.strip(), label.strip()
+    return text, ""
 
 
 def _write_value(text: str, may_be_bare: bool) -> str:

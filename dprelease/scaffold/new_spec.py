@@ -27,6 +27,8 @@ from dprelease.scaffold.file_columns import (
 )
 from dprelease.scaffold.template import NewSpec, check_path, write_spec
 
+ENCODINGS = ("utf-8", "latin-1", "cp1252")
+
 
 class InvalidOptions(ValueError):
     """Options that do not say what the spec is for; ``reason`` repeats none of them."""
@@ -51,7 +53,7 @@ class Options(NamedTuple):
     uri_env: str | None = None
     table: str | None = None
     own: Mapping[str, str] = {}
-    codebook: str | None = None
+    codebook: str | os.PathLike[str] | None = None
 
 
 def init(data: str | os.PathLike[str] | None, options: Options) -> str:
@@ -78,11 +80,13 @@ def begin_spec(data: str | None, folder: str, spec: str, options: Options) -> Ne
         raise InvalidOptions("a delimiter is one ASCII character, such as ';' or tab")
     if options.skip_rows < 0:
         raise InvalidOptions("skip_rows is 0 or more")
+    if options.encoding not in ENCODINGS:
+        raise InvalidOptions(f"encoding is {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}")
     new = _begin(data, folder, spec, form, options)
     if options.codebook is None:
         return new
     names = None if new.columns is None else {column.name for column in new.columns}
-    return new._replace(codebook=read_codebook(options.codebook, names))
+    return new._replace(codebook=read_codebook(os.fspath(options.codebook), names))
 
 
 def _begin(data: str | None, folder: str, spec: str, form: Csv, options: Options) -> NewSpec:

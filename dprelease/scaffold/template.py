@@ -196,7 +196,10 @@ def _iter_column_lines(columns: Sequence[Named] | None, codebook: Codebook) -> I
             continue  # it is not read
         if column.name in codebook.columns and not column.unread:
             known = codebook.columns[column.name]
-            yield write_column(column.name, column.type, known, codebook.title)
+            declared = {} if column.type is None else {"type": column.type}
+            if column.zone is not None and known.get("type", column.type) == column.type:
+                declared["zone"] = column.zone
+            yield write_column(column.name, declared, known, codebook.title)
             continue
         yield f"\n# [columns.{write_key(column.name)}]\n"
         if column.unread:

@@ -314,6 +314,7 @@ def test_a_workbook_gives_names_from_its_first_row(cli, folder, book, monkeypatc
     assert tomli.loads(named.out)["data"] == {"path": "a.xlsx", "sheet": "Sheet"}
     monkeypatch.chdir(folder)
     assert dprelease.init("a.xlsx", sheet="Sheet") == named.out
+    assert dprelease.init("one.xlsx", sheet=None) == answer.out
     assert CANARY not in answer.out + answer.err + named.out + named.err
 
 
@@ -342,7 +343,8 @@ def test_a_database_gives_the_columns_of_its_catalogue(cli, folder):
         types = (
             "id INTEGER, place VARCHAR(9), day DATE, at DATETIME, paid BOOL, x REAL, fee DECIMAL"
         )
-        connection.execute(f'CREATE TABLE "my visits" ({types}, other)')
+        computed = "twice INT GENERATED ALWAYS AS (2 * id), half AS (id / 2) STORED"
+        connection.execute(f'CREATE TABLE "my visits" ({types}, other, {computed})')
         connection.execute(f"INSERT INTO \"my visits\" (place, id) VALUES ('{CANARY}', 77)")
     place = ("--driver", "sqlite", "--uri-env", databases.VARIABLE, "--table", "my visits")
     answer = cli("init", *place, read_late=uri)
@@ -356,9 +358,13 @@ def test_a_database_gives_the_columns_of_its_catalogue(cli, folder):
     for name, kind in zip(("id", "place", "day", "at", "paid", "x", "fee"), kinds, strict=True):
         assert f'# [columns.{name}]\n# type = "{kind}"\n' in answer.out
     assert "# [columns.other]\n# type =\n" in answer.out
+    assert '# [columns.twice]\n# type = "integer"\n' in answer.out
+    assert "# [columns.half]\n# type =\n" in answer.out
     assert CANARY not in answer.out
     assert "77" not in answer.out
-    assert 'no table or view "none"' in cli("init", *place[:-1], "none", read_late=uri).err
+    for none in ("none", "the"):
+        missing = f'of {none} can\'t be read: the database has no table or view "{none}"'
+        assert missing in cli("init", *place[:-1], none, read_late=uri).err
     assert f"{databases.VARIABLE} is not set" in cli("init", *place).err
 
 
@@ -390,6 +396,12 @@ def test_one_file_or_one_table_is_named_and_no_uri_is_said_again(cli, folder, ar
     with pytest.raises((Failure, ValueError)) as caught:
         dprelease.init(*files, **options)
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "ascii", "none at all", ""])
+def test_an_encoding_that_no_spec_can_name_is_refused(data, encoding):
+    with pytest.raises(ValueError, match="encoding is utf-8, latin-1 or cp1252"):
+        dprelease.init(str(data / "visits.csv"), encoding=encoding)
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
@@ -532,7 +544,7 @@ def described(folder):
     return folder
 
 
-def test_what_a_codebook_says_is_filled_in_and_is_sound(cli, described):
+def test_what_a_codebook_says_is_filled_in_and_is_sound(cli, described, monkeypatch):
     answer = cli("init", "visits.csv", "--codebook", "book.csv")
     assert answer.code == 0
     spec = tomli.loads(answer.out)
@@ -545,8 +557,45 @@ def test_what_a_codebook_says_is_filled_in_and_is_sound(cli, described):
     assert "# [columns.id]" in answer.out
     release = dprelease.load(spec | tomli.loads(STATED), base=str(described))
     assert [len(query.groups) for query in release.queries] == [2, 1, 1, 1]
+    monkeypatch.chdir(described)
+    assert dprelease.init("visits.csv", codebook=described / "book.csv") == answer.out
     unopened = cli("init", "visits.csv", "--no-header", "--codebook", "book.csv").out
     assert tomli.loads(unopened)["columns"] == spec["columns"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("1 = Men|2=Women", {"keys": ["1", "2"], "labels": {"1": "Men", "2": "Women"}}),
+        ("<=5|>= 6 = old|!=", {"keys": ["<=5", ">= 6", "!="], "labels": {">= 6": "old"}}),
+        (
+            "a=b = A = 1|a==b|=a|a=",
+            {"keys": ["a=b", "a==b", "=a", "a="], "labels": {"a=b": "A = 1"}},
+        ),
+    ],
+)
+def test_a_sign_of_a_key_begins_no_label(cli, described, keys, expected):
+    (described / "book.csv").write_text(f"column,type,keys\nregion,string,{keys}\n")
+    spec = tomli.loads(cli("init", "visits.csv", "--codebook", "book.csv").out)
+    column = spec["columns"]["region"]
+    assert {key: column[key] for key in ("keys", "labels")} == expected
+
+
+def test_bounds_beside_a_type_to_be_written_are_numbers(cli, described):
+    (described / "book.csv").write_text("column,lower,upper\ndays,0,1.5\n")
+    column = tomli.loads(cli("init", "visits.csv", "--codebook", "book.csv").out)["columns"]["days"]
+    assert (column["lower"], column["upper"]) == (0, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("line", "zone"), [("there,,Hour", "Europe/Berlin"), ("there,string,Text", None)]
+)
+def test_a_zone_stands_beside_what_a_codebook_says(cli, folder, line, zone):
+    there = pa.array([0], pa.timestamp("ms", "Europe/Berlin"))
+    pq.write_table(pa.table({"there": there}), folder / "a.parquet")
+    (folder / "book.csv").write_text(f"column,type,label\n{line}\n")
+    spec = tomli.loads(cli("init", "a.parquet", "--codebook", "book.csv").out)
+    assert spec["columns"]["there"].get("zone") == zone
 
 
 @pytest.mark.parametrize(
