@@ -14,6 +14,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dprelease.language import use_language
 from dprelease.model import Noise, NoiseFamily, OutputColumn, OutputTable
 from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
@@ -79,7 +80,7 @@ class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
     ``labels`` are what people read of those of each group, as ``group_title`` of the first group's
-    name, and ``unit_text`` after a figure.
+    name, and ``unit_text`` after a figure; ``report_labels`` are those in the report's language.
     ``raw``: they are from before changes after the noise, and ``published`` after them. ``unit`` is
     that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
@@ -98,6 +99,7 @@ class Figures(NamedTuple):
     unit: Fraction
     title: str
     labels: tuple[Mapping[str, str], ...]
+    report_labels: tuple[Mapping[str, str], ...]
     group_title: str
     unit_text: str | None
     terms: tuple[Term, ...] | None = None
@@ -208,10 +210,9 @@ class Published:
         agreed = {column.name: column.agreed for column in described.columns}
         by_name = {column.name: column for column in table.columns}
         first = keys[0] if keys else None
-        labels = tuple(
-            {_label(value): write_key(key, value) for value in dict.fromkeys(key.values)}
-            for key in keys
-        )
+        labels = _write_labels(keys)
+        with use_language(self._facts.language):
+            report_labels = _write_labels(keys)
         counts: dict[str, Figures] = {}
         result: list[Figures] = []
         for column in table.columns:
@@ -236,6 +237,7 @@ class Published:
                 Fraction(1, 10**column.decimals),
                 column.names.title or column.name,
                 labels,
+                report_labels,
                 get_column_title(first) if first else "",
                 column.names.unit,
             )
@@ -422,6 +424,13 @@ class Published:
 
 
 _KINDS = ("each", "centred")
+
+
+def _write_labels(keys: Sequence[OutputColumn]) -> tuple[Mapping[str, str], ...]:
+    return tuple(
+        {_label(value): write_key(key, value) for value in dict.fromkeys(key.values)}
+        for key in keys
+    )
 
 
 def _label(value: object) -> str:

@@ -456,12 +456,19 @@ _WORD = re.compile(r"\w")
 
 
 def _find_key(figures: Figures, group: str, text: str) -> str:
-    """Find the key that a text is, or else the one that readers see as this text."""
-    labels = figures.labels[figures.groups.index(group)]
+    """Find the key that a text is, or else the one that readers see as this text.
+
+    They see it in the language of the report, or in that of ``show``.
+    """
+    place = figures.groups.index(group)
+    labels, report_labels = figures.labels[place], figures.report_labels[place]
     if any(text == normalize("NFC", key) for key in labels):
         return text
-    shown = [key for key, label in labels.items() if text == normalize("NFC", label)]
-    return normalize("NFC", shown[0]) if len(shown) == 1 else text
+    for names in (report_labels, labels):
+        shown = [key for key, label in names.items() if text == normalize("NFC", label)]
+        if len(shown) == 1:
+            return normalize("NFC", shown[0])
+    return text
 
 
 def _build_labels_hint(figures: Figures, wanted: Mapping[str, str]) -> str:

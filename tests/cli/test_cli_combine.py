@@ -123,6 +123,19 @@ def test_a_label_may_be_written_as_readers_see_it(cli, folder, spec):
     assert "E842" in cli("combine", "out", 'visits[region="the north", days="0 to 9"]').err
 
 
+def test_a_label_may_be_written_as_a_report_in_another_language_shows_it(cli, folder, spec):
+    spec(
+        ("upper = 100\n", "upper = 100\nbins = [0, 10, 101]\n"),
+        ('by = ["region"]', 'by = ["days"]'),
+        ("[output]", '[report]\nlanguage = "de"\n\n[output]'),
+    )
+    assert cli("run", "small.toml", "-q").code == 0
+    (figure, _) = read_figures(folder, "by_days")
+    for days in ("[0, 10)", "0 to 9", "0 bis 9"):
+        told = json.loads(cli("combine", "--json", "out", f'visits[days="{days}"]').out)
+        assert told["value"] == float(figure["visits"])
+
+
 @pytest.mark.usefixtures("released")
 @pytest.mark.parametrize("level", ["1", "0", "much", "1/0", "0.9999999999"])
 def test_levels_that_are_none(cli, level):
