@@ -6,7 +6,7 @@ checks of meaning still run over everything else and say nothing about what is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dprelease.local.perturb_section import PerturbSection
@@ -23,6 +23,7 @@ from dprelease.specfile.keys.section_reader import (
     Unknown,
 )
 from dprelease.specfile.schema.sections import (
+    BoundingSection,
     ColumnSection,
     DataSection,
     LedgerSection,
@@ -48,7 +49,6 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "report": ReportSection,
     "review": ReviewSection,
 }
-_LISTS = {"query", "perturb"}
 _LATER_SECTIONS = frozenset({"derived"})
 
 
@@ -184,7 +184,7 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
             message = f"{_write_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")
         case Unknown(owner):
-            hint = _name_owners(key) + _suggest(key, owner.KEYS, reporter)
+            hint = _name_owners(key, owner.KEYS) or _suggest(key, owner.KEYS, reporter)
             message = f"unknown key {show(key)} in {_write_header(path[:-1])}"
             reporter.complain("E102", message, path, hint, "key")
 
@@ -195,17 +195,18 @@ def _write_header(path: Path) -> str:
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
 
 
-def _name_owners(key: str) -> str:
-    """Name the sections that have a key, as the beginning of a hint; "" if none has it."""
-    headers = [
-        _write_header((name, 0) if name in _LISTS else (name,)).replace("columns", "columns.NAME")
-        for name, section in _SECTIONS.items()
-        if key in section.KEYS
-    ]
-    return f"it is a key of {' or '.join(headers)}; here " if headers else ""
+def _name_owners(key: str, words: Iterable[str]) -> str:
+    """Name the sections that have a key, and the keys here; "" if no section has it."""
+    sections: Sequence[type[Section]] = (*_SECTIONS.values(), BoundingSection)
+    headers = " or ".join(section.HEADER for section in sections if key in section.KEYS)
+    return f"it is a key of {headers}; here {_list_known(words)}" if headers else ""
 
 
 def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
     # Beyond what is shown a guess would only cost time.
     close = None if len(reporter.complaints) >= MOST_SHOWN else find_nearest(key, words)
-    return f'"{close}"' if close else f"the known keys are: {', '.join(words)}"
+    return f'"{close}"' if close else _list_known(words)
+
+
+def _list_known(words: Iterable[str]) -> str:
+    return f"the known keys are: {', '.join(words)}"
