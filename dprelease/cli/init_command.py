@@ -134,8 +134,12 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def _write_example(spec: str, quiet: bool) -> int:
     from dprelease.cli.views.console import refuse_present, write_new
     from dprelease.scaffold.example import write_example_data, write_example_spec
+    from dprelease.scaffold.template import check_path
 
     data = f"{os.path.splitext(spec)[0]}.csv"
+    if data == spec:
+        raise click.UsageError("-o names the spec, and its data are the .csv beside it")
+    check_path(os.path.basename(data))
     refuse_present(spec)  # before the data is written
     write_new(data, write_example_data())
     write_new(spec, write_example_spec(os.path.basename(spec), os.path.basename(data)))

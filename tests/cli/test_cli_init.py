@@ -652,6 +652,14 @@ def test_an_example_runs_as_it_stands(cli, folder, name):
         assert abs(int(row["visits"]) - sum(f",{row['region']}," in each for each in records)) < 60
 
 
+@pytest.mark.parametrize("name", ["example.csv", "{period}.toml"])
+def test_an_example_that_could_not_run_is_not_written(cli, folder, name):
+    before = sorted(folder.iterdir())
+    answer = cli("init", "--example", "-o", name)
+    assert (answer.code, answer.out) == (2, "")
+    assert sorted(folder.iterdir()) == before
+
+
 @pytest.mark.parametrize("there", ["example.toml", "example.csv"])
 def test_an_example_overwrites_nothing(cli, folder, there):
     (folder / there).write_text("mine")
