@@ -126,7 +126,12 @@ class PermuteAndFlip(Mechanism):
         return Choice(Noise(self.family, rate), repeat(pick_loss, picks), events, Form.CHOICE)
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """Choose the exponential mechanism, which has up to twice the rate for the same rho."""
+        """Choose the exponential mechanism, which has up to twice the rate for the same rho.
+
+        Where a spec asks for "laplace", choose by that at the largest epsilon with this rho.
+        """
+        if target.query.mechanism == self.keyword:
+            return self.calibrate(target, zcdp.find_epsilon_for_rho(rho), delta)
         return exponential.EXPONENTIAL.calibrate_rho(target, rho, delta)
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:

@@ -10,9 +10,11 @@ import builders
 import pytest
 
 from dprelease import ExitCode, Failure, load, plan
+from dprelease.kernel.certification import certify
 from dprelease.language import word
 from dprelease.model import NoiseFamily
 from dprelease.release.plan import ReleasePlan, build_release_plan, plan_and_certify
+from dprelease.statistics.statistic_registry import get_statistic
 
 COLUMNS: dict[str, Any] = {
     "g": {"type": "string", "keys": ["a", "b"]},
@@ -309,3 +311,34 @@ def test_gaussian_noise_grows_with_the_root_of_the_logarithm(delta: str) -> None
     # mu of a Gaussian at (1, delta) is near 1 / sqrt(2 ln(1/delta))
     digits = int(delta.removeprefix("1e-"))
     assert noise.parameter == pytest.approx(2 * 2.302585 * digits, rel=0.25)
+
+
+NAMED: dict[str, dict[str, Any]] = {
+    "count": {"by": ["k"]},
+    "sum": {"column": "x"},
+    "mean": {"column": "x"},
+    "variance": {"column": "x"},
+    "proportion": {"where": "x > 1"},
+    "median": {"column": "x"},
+    "mode": {"column": "k"},
+    "top_k": {"column": "k", "k": 2},
+    "best": {"score": "ABS(x - candidate)", "score_upper": 9, "candidates": [1, 2, 3]},
+}
+
+
+@pytest.mark.parametrize("privacy", [{"epsilon": 5}, {"epsilon": 5, "delta": Decimal("1e-9")}])
+@pytest.mark.parametrize("share", [{}, {"epsilon": Decimal("0.5")}, {"rho": Decimal("0.02")}])
+def test_a_mechanism_that_is_named_is_taken_whatever_the_budget(
+    share: dict[str, Decimal], privacy: dict[str, Any]
+) -> None:
+    """Certification confirms the law that the spec names."""
+    columns = {
+        "k": {"type": "integer", "keys": [1, 2, 3]},
+        "x": {"type": "integer", "lower": 0, "upper": 9},
+    }
+    for name, details in NAMED.items():
+        # Gaussian noise has no pure loss.
+        without = set() if "delta" in privacy else {"gaussian"}
+        for mechanism in set(get_statistic(name).keys.mechanisms) - without:
+            query = {"name": "q", "statistic": name, "mechanism": mechanism, **details, **share}
+            certify(builders.plan(columns=columns, query=[query], privacy=privacy))
