@@ -25,13 +25,17 @@ TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
 class ExpressionError(Exception):
-    """An expression is refused: what is wrong, what to do, and where (0-based) in the text."""
+    """An expression is refused: what is wrong, what to do, and where (0-based) in the text.
 
-    def __init__(self, message: str, hint: str = "", offset: int = 0) -> None:
+    ``column`` is the name that is no column, if that is wrong.
+    """
+
+    def __init__(self, message: str, hint: str = "", offset: int = 0, column: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.offset = offset
+        self.column = column
 
 
 class Node(Struct, frozen=True):

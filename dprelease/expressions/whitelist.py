@@ -95,7 +95,7 @@ class Reader:
         hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
         if signed := [column for column in self.types if column.startswith(f"{name}-")]:
             hint = f'write a name with special characters in double quotes, such as "{signed[0]}"'
-        raise ExpressionError(f'unknown column "{name}"', hint, find_offset(tree))
+        raise ExpressionError(f'unknown column "{name}"', hint, find_offset(tree), name)
 
 
 def find_offset(tree: exp.Expr) -> int:

@@ -88,6 +88,9 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         for name, part in parts.columns.items()
         if part.model.type is not None and part.model.expression is None
     }
+    reporter.computed = frozenset(
+        name for name, part in parts.columns.items() if part.model.expression is not None
+    )
     columns = resolve_columns(parts.columns, types, lists)
     source = data.source if data is not None else None
     check_declared(parts.columns, source)

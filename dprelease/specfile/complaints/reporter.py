@@ -22,6 +22,7 @@ class Reporter:
         self.marks = marks
         self.complaints: list[Complaint] = []
         self.warnings: list[Complaint] = []
+        self.computed: frozenset[str] = frozenset()  # columns that have an expression themselves
         self.joined: dict[str, int] = {}  # texts that each expression of the spec joins
 
     def complain(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from dprelease.model import ColumnType, Expression
+from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.keys.section_reader import Part, SectionType
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def _parse(
         node = parse_tree(text, types, want)
     except ExpressionError as error:
         spot = f" (at character {error.offset + 1})" if error.offset else ""
-        part.complain("E215", f"{error.message}{spot}", *keys, hint=error.hint)
+        message, hint = error.message, error.hint
+        if error.column in part.reporter.computed:
+            message = f"{show(error.column)} is computed by an expression, and can't be read in one"
+            hint = f"write the expression of {show(error.column)} in its place, in parentheses"
+        part.complain("E215", f"{message}{spot}", *keys, hint=hint)
         return None
     _check_joined(text, node, part, *keys)
     return node
