@@ -180,6 +180,19 @@ class Published:
         return tuple(result)
 
     @cached_property
+    def other_columns(self) -> Mapping[str, OutputColumn]:
+        """Every published column that is no figure, by its name and by that after its table's."""
+        names = {(figures.table, figures.name) for figures in self.figures}
+        return {
+            name: column
+            for described in self._facts.tables
+            if described.file in self._tables
+            for column in self._tables[described.file].columns
+            if (described.name, column.name) not in names
+            for name in (column.name, f"{described.name}.{column.name}")
+        }
+
+    @cached_property
     def _strategies(self) -> dict[str, tuple[StrategyFacts, CombinedQuery, tuple[Term, ...]]]:
         queries = {}
         for strategy in self._facts.strategies:

@@ -37,6 +37,7 @@ from dprelease.combination.combined_intervals import (
     sum_interval,
 )
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import OutputColumn
 from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_CHARACTERS = 10_000
@@ -447,8 +448,27 @@ class _Reader:
     def _build_unknown_failure(self) -> Failure:
         names = [n for n in self._names if "." not in n]
         hint = f"the figures are: {', '.join(sorted(names)[:20])}"
+        others = self._published.other_columns
+        name = self._find_known_name(sorted(others, key=len, reverse=True))
+        if name is not None:
+            return _build_other_failure(name, others[name], hint)
         problem = f"no published figure has the name at character {self._place + 1}"
         return build_refusal("E842", problem, hint)
+
+
+def _build_other_failure(name: str, column: OutputColumn, hint: str) -> Failure:
+    """Refuse a published column that is no figure."""
+    why = "it has no numbers with noise of their own"
+    if column.aspect:
+        why = "it only says how exact a figure is"
+        hint = f'combine "{column.figure}": the answer has a noise interval of its own'
+    elif column.suffix == "_mean":
+        why = "report.json states no law of the noise of a mean beside another statistic"
+        hint = (
+            'give the next release a query of its own with statistic = "mean", of the same column, '
+            "groups and condition: where it can, the plan reads both from the same noisy sums"
+        )
+    return build_refusal("E843", f'"{name}" can\'t be combined: {why}', hint)
 
 
 _FUNCTION = re.compile(r"\s*(?P<name>sum|mean)\s*\(")

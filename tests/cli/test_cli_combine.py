@@ -178,9 +178,32 @@ def test_suppressed_changed_and_other_figures(cli, folder):
     assert answer.code == 0, answer.err
     assert cli("combine", "out", "few[region=north]").err.startswith("E844")
     assert cli("combine", "out", "middle").err.startswith("E843")
-    assert cli("combine", "out", "commonest").err.startswith("E842")
+    assert cli("combine", "out", "commonest").err.startswith("E843")
     changed = cli("combine", "out", "sum(visits)")
     assert "for figures before they were changed after the noise: visits" in changed.out
+
+
+def test_a_column_that_is_no_figure_is_not_said_to_be_missing(cli, folder):
+    spread = 'statistic = "stddev"\ncolumn = "days"\nby = ["region"]\nepsilon = 0.5'
+    with_queries(folder, [f'name = "sd"\n{spread}'])
+    assert cli("run", "small.toml", "-q").code == 0
+    refused = cli("combine", "out", "sd_mean[region=north] - sd_mean[region=south]")
+    assert refused.err.startswith('E843 "sd_mean" can\'t be combined')
+    assert 'statistic = "mean"' in refused.err
+    for column in read_figures(folder)[0]:
+        for name in (column, f"by_region.{column}", f"sum({column})"):
+            answer = cli("combine", "out", name)
+            assert "no published figure" not in answer.err, name
+    assert cli("combine", "out", "sd_low").err.startswith('E843 "sd_low"')
+    assert 'combine "sd"' in cli("combine", "out", "sd_low").err
+    # What the hint says: a mean of its own is read from the same release, and can be combined.
+    with_queries(
+        folder, [f'name = "sd"\n{spread}', f'name = "wait"\n{spread}'.replace("stddev", "mean")]
+    )
+    plan = json.loads(cli("plan", "small.toml", "--json").out)
+    assert plan["steps"][1]["shares"] == {"release": "sd", "with": ["sd"]}
+    assert cli("run", "small.toml", "--output", "both", "-q").code == 0
+    assert cli("combine", "both", "wait[region=north] - wait[region=south]").code == 0
 
 
 def test_figures_may_have_the_names_of_functions(cli, folder):
