@@ -170,6 +170,11 @@ class Published:
         """The chance that a published interval misses."""
         return 1 - Fraction(self._facts.provenance.interval)
 
+    @property
+    def groups_per_unit(self) -> int | None:
+        """In how many cells of a table a unit counts at most; None without a limit."""
+        return self._facts.deployment.privacy_unit.groups_per_unit
+
     @cached_property
     def figures(self) -> tuple[Figures, ...]:
         """Every published figure, in the order of the tables."""

@@ -96,8 +96,9 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
         if weight and not 1 <= abs(weight) * _LARGEST <= _LARGEST**2:
             problem = f"a number in the expression is beyond {_LARGEST:.0e}, or too close to 0"
             raise build_refusal("E840", problem, "write smaller or larger numbers")
-    _check_overlap(weighted, total.means)
-    _check_overlap(total.divisor, ())
+    limit = published.groups_per_unit
+    _check_overlap(weighted, total.means, limit)
+    _check_overlap(total.divisor, (), limit)
     try:
         interval = _find_published_interval(published, total, alpha) or _compute_interval(
             published, total, weighted, alpha
@@ -511,7 +512,9 @@ class _Cells(NamedTuple):
     positive: bool
 
 
-def _check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) -> None:
+def _check_overlap(
+    weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]], groups_per_unit: int | None
+) -> None:
     """Refuse cells that count the same records. Raises Failure (exit 2)."""
     summed: list[_Cells] = []
     for figures, weights in weighted:
@@ -519,7 +522,8 @@ def _check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]])
             places = frozenset(p for p, weight in weights.items() if (weight > 0) is positive)
             if places:
                 summed.append(_Cells(figures, places, positive))
-            if len(places) > 1 and get_statistic(figures.query.statistic).overlaps:
+            statistic = get_statistic(figures.query.statistic)
+            if len(places) > 1 and statistic.is_overlapping(groups_per_unit):
                 raise _build_overlap_failure(
                     figures, figures, "a record in two cells counts in both"
                 )

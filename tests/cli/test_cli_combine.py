@@ -206,6 +206,41 @@ def test_a_column_that_is_no_figure_is_not_said_to_be_missing(cli, folder):
     assert cli("combine", "both", "wait[region=north] - wait[region=south]").code == 0
 
 
+@pytest.mark.parametrize("limit", [1, 2])
+def test_people_add_up_where_each_is_in_one_cell(cli, folder, limit):
+    with_queries(
+        folder,
+        [
+            'name = "people"\nstatistic = "count_units"\nby = ["region"]\nepsilon = 1',
+            'name = "lengths"\nstatistic = "count_distinct"\ncolumn = "days"\nby = ["region"]\n'
+            "epsilon = 1",
+        ],
+    )
+    spec = (folder / "small.toml").read_text()
+    bounds = f"max_rows_per_unit = 2\nmax_groups_per_unit = {limit}"
+    for before, after in [
+        ('unit = "row"', 'unit = "column"\nunit_column = "who"'),
+        ("[ledger]", f"[privacy.bounding]\n{bounds}\n\n[ledger]"),
+    ]:
+        assert before in spec
+        spec = spec.replace(before, after, 1)
+    (folder / "small.toml").write_text(spec)
+    rows = [f"{region},3,{who}" for who in range(400) for region in ("north", "south")]
+    (folder / "small.csv").write_text("\n".join(["region,days,who", *rows]) + "\n")
+    answer = cli("run", "small.toml", "-q")
+    assert answer.code == 0, answer.err
+    text = (folder / "out" / "report.md").read_text()
+    assert cli("combine", "out", "sum(lengths)").err.startswith("E841")
+    for expression in ("sum(people)", "people[region=north] + people[region=south]"):
+        told = cli("combine", "--json", "out", expression)
+        if limit == 1:
+            assert told.json["value"] == pytest.approx(400, abs=40), "each counts once"
+        else:
+            assert told.err.startswith("E841")
+    assert ("add up numbers of people" in text) is (limit == 2)
+    assert ("add up within one column" in text) is (limit == 1)
+
+
 def test_figures_may_have_the_names_of_functions(cli, folder):
     with_queries(
         folder, [f'name = "{n}"\nstatistic = "count"\nby = ["region"]' for n in ("sum", "mean")]

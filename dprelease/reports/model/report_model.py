@@ -181,6 +181,11 @@ class PrivacyUnit(Fact, frozen=True, kw_only=True):
         extend_schema("How many units there are in all, as the spec states: a public number."),
     ] = None
 
+    @property
+    def groups_per_unit(self) -> int | None:
+        """In how many cells of a table a unit counts at most; None: the report states no limit."""
+        return None if self.bounding is None else self.bounding.max_groups_per_unit
+
 
 class PrivacyLoss(Fact, frozen=True, kw_only=True):
     """The loss of the whole release, rounded up."""

@@ -84,9 +84,12 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
         yield say("reading.combine_cells", names=join_columns(names))
     yield from _explain_additivity(facts)
     plural = say("words.people") if facts.meaning.of == "person" else say("words.rows")
-    overlapping = [statistic for statistic in statistics if statistic.overlaps]
+    limit = facts.deployment.privacy_unit.groups_per_unit
+    overlapping = [statistic for statistic in statistics if statistic.is_overlapping(limit)]
     if names := [plural if row.counts_units else say(row.counts) for row in overlapping]:
         yield say("reading.overlap", names=join_alternatives(names))
+    if any(row.overlaps and row not in overlapping for row in statistics):
+        yield say("reading.overlap_of_tables")
     yield say("reading.rounded")
     yield say("reading.flag.low_reliability")
     if any("_count" in statistic.suffixes or statistic.in_ranks for statistic in statistics):

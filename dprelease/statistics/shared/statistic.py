@@ -266,6 +266,14 @@ class Statistic(ABC):
     explained = ""
     """What the table of noise scales doesn't explain."""
 
+    def is_overlapping(self, groups_per_unit: int | None) -> bool:
+        """Check if one thing can count in two cells of a column.
+
+        Args:
+            groups_per_unit: In how many cells of a table a unit counts at most; None: no limit.
+        """
+        return self.overlaps and not (self.counts_units and groups_per_unit == 1)
+
     def read_details(self, spec: QueryReader) -> Details | None:
         """Read the keys of the spec that this statistic alone takes.
 
