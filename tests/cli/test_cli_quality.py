@@ -282,3 +282,11 @@ def test_a_cap_of_rho_in_the_ledger_is_looked_at_too(cli, spec, folder):
     answer = cli("run", "--quality-first", spec(*MORE))
     assert (answer.code, "E872" in answer.err) == (3, True)
     assert not (folder / "out-quality").exists()
+
+
+def test_a_new_dataset_is_told_with_quality_first_too(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    assert cli("budget", "cap", "smal.csv", "--epsilon", "1", "--reason", "board").code == 0
+    answer = cli("run", "--quality-first", "--json", spec(*MORE))
+    assert [warning["code"] for warning in answer.json["warnings"]] == ["W601"]
+    assert answer.err.count('W601 the dataset "small.csv" is new') == 1
