@@ -290,3 +290,12 @@ def test_a_new_dataset_is_told_with_quality_first_too(cli, spec, folder):
     answer = cli("run", "--quality-first", "--json", spec(*MORE))
     assert [warning["code"] for warning in answer.json["warnings"]] == ["W601"]
     assert answer.err.count('W601 the dataset "small.csv" is new') == 1
+
+
+def test_the_second_release_tells_of_no_column_of_the_first(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    assert cli("run", "--quality-first", spec(*MORE)).code == 0
+    for name, is_told in (("out-quality", True), ("out", False)):
+        for page in ("report.md", "report.html", "report.json"):
+            text = (folder / name / page).read_text(encoding="utf-8")
+            assert ("days_state" in text) is is_told, (name, page)

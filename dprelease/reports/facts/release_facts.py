@@ -172,7 +172,8 @@ def collect_plan_facts(
         not_protected=(*_list_unprotected(release, plan), *local.unprotected),
         data=_describe_data(release),
         columns=tuple(
-            _describe_column(column, column.name in private) for column in release.columns.values()
+            _describe_column(column, column.name in private)
+            for column in _iter_told_columns(release)
         ),
         lists=list_files(release),
         processing=(
@@ -411,6 +412,15 @@ def _describe_column(column: Column, private: bool) -> ColumnFacts:
         written=" ".join(filter(None, (column.format, column.zone))) or None,
         state_of=None if column.observed_column is None else column.observed_column.name,
     )
+
+
+def _iter_told_columns(release: Release) -> Iterator[Column]:
+    """List the columns, without the states of fields that no query of the release counts."""
+    # Both halves of `run --quality-first` have the columns of the spec, as their identities do.
+    groups = {group.column for query in release.queries for group in query.groups}
+    for column in release.columns.values():
+        if column.observed_column is None or column.name in groups:
+            yield column
 
 
 def _describe_computation(column: Column) -> str | None:
