@@ -22,6 +22,10 @@ Example:
   dprelease run --period 2026-q1 --output out/q1 visits.toml
   dprelease run --plan approved.json visits.toml"""
 
+AGAIN = (
+    "run it again with --quality-first, at no cost; a plain run is another release, and is charged"
+)
+
 
 def _check_finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
     if not math.isfinite(seconds):
@@ -110,6 +114,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
             )
             if not quiet:
                 write_remark(f"quality  {checked.output}: released first")
+                write_remark(f"note: {AGAIN}")
             _tell(result, as_json, quiet)
             return
         result = dprelease.run(

@@ -80,6 +80,8 @@ def test_quality_first_then_the_rest(cli, spec, folder):
     answer = cli("run", "--quality-first", name)
     assert answer.code == 0
     assert "out-quality: released first" in answer.err
+    assert "note: run it again with --quality-first" in answer.err
+    assert "a plain run is another release" in answer.err
     assert answer.out.startswith("small: released")
     assert sorted(path.name for path in (folder / "out-quality").glob("*.csv")) == [
         "by_days_state.csv",
