@@ -122,28 +122,76 @@ class Mechanism(ABC):
 
     @abstractmethod
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """Choose the least noise that is (epsilon, delta)-DP; if pure, none of delta is spent."""
+        """Choose the least noise that is (epsilon, delta)-DP.
+
+        Args:
+            target: The release to protect.
+            epsilon: Positive.
+            delta: At most this much is spent; a pure mechanism spends none.
+
+        Returns:
+            The noise, its loss and its events.
+        """
 
     @abstractmethod
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """Choose the least noise of at most this rho; an epsilon may be stated at ``delta``."""
+        """Choose the least noise whose zCDP loss is at most rho.
+
+        Args:
+            target: The release to protect.
+            rho: Positive.
+            delta: The delta at which an epsilon may be stated.
+
+        Returns:
+            The noise, its loss and its events.
+        """
 
     def scale_noise(self, target: Target, intensity: Fraction) -> Choice:
-        """Choose the noise of an intensity, by default of a pure mechanism."""
+        """Choose the noise of an intensity, by default of a pure mechanism.
+
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The noise, its loss and its events.
+        """
         return self.calibrate(target, intensity, Fraction(0))
 
     def build_event(self, target: Target, intensity: Fraction) -> Event | None:
-        """Build the event of an intensity without building the noise; None for choices."""
+        """Build the privacy event of an intensity without building the noise.
+
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The event of noise on integers; None for choices.
+        """
         return None
 
     def refine(self, target: Target, choice: Choice) -> Choice:
-        """Replace another's choice by one of its epsilon and rho that errs less, if any."""
+        """Replace a choice by one of the same epsilon and rho that errs less, if there is one.
+
+        Args:
+            target: The release to protect.
+            choice: What another mechanism has chosen.
+
+        Returns:
+            The better choice, or ``choice`` itself.
+        """
         return choice
 
     def refine_selection(self, target: Target, keys: int, choice: Choice) -> Choice:
         """Replace noise and threshold of a count that selects private keys, if more are shown.
 
-        A unit counts in ``keys`` keys at most. Loss and events stay, and the error does not grow.
+        Args:
+            target: The count.
+            keys: In how many keys a unit counts at most.
+            choice: What another mechanism has chosen.
+
+        Returns:
+            A choice of the same loss and events that errs no more, or ``choice`` itself.
         """
         return choice
 
@@ -152,8 +200,15 @@ class Mechanism(ABC):
     ) -> Choice:
         """State the loss of a choice at a delta, if its loss depends on one.
 
-        ``roughly``: convert from rho, which is quick and some per cent too large. No guarantee
-        rests on it where the loss of the whole release is composed of events.
+        Args:
+            target: The release to protect.
+            choice: The choice whose loss is stated.
+            delta: Between 0 and 1.
+            roughly: Convert from rho, which is quick and some per cent too large. No guarantee
+                rests on it where the loss of the whole release is composed of events.
+
+        Returns:
+            The choice with that loss.
         """
         return choice
 
@@ -165,12 +220,20 @@ class Mechanism(ABC):
         delta: Fraction,
         form: Summed = COUNTED,
     ) -> tuple[Noise, int]:
-        """Choose noise and threshold of a count, or two sums of a mean, that selects private keys.
+        """Choose noise and threshold of a count that selects private keys.
 
-        ``delta`` pays for keys of one unit alone, and for noise that needs a delta. ``limits`` are
-        those of a unit's contribution, ``form`` says how many integers are added up and what a row
-        adds to them. The threshold is the least noisy count at which a key is shown. Raises
-        ValueError if the mechanism can't select keys.
+        Args:
+            target: The count, or the two sums of a mean.
+            limits: Limits on one unit's contribution to the keys.
+            epsilon: Positive.
+            delta: Pays for keys of one unit alone, and for noise that needs a delta.
+            form: How many integers are added up, and what a row adds to them.
+
+        Returns:
+            The noise, and the least noisy count at which a key is shown.
+
+        Raises:
+            ValueError: The mechanism can't select keys.
         """
         raise ValueError("private keys are selected by noise on a count")
 
@@ -179,7 +242,14 @@ class Mechanism(ABC):
     ) -> tuple[Noise, int]:
         """Choose noise of this rho, and the threshold at which new keys are shown with ``delta``.
 
-        Rho pays for the noise, delta for keys of one unit alone.
+        Args:
+            target: The count.
+            limits: Limits on one unit's contribution to the keys.
+            rho: Positive; pays for the noise.
+            delta: Pays for keys of one unit alone.
+
+        Returns:
+            The noise, and the least noisy count at which a key is shown.
         """
         noise = self.calibrate_rho(target, rho, delta).noise
         return noise, find_hiding_threshold(noise, limits, delta)
@@ -187,8 +257,14 @@ class Mechanism(ABC):
     def compute_variance(self, noise: Noise) -> Fraction:
         """Compute the variance of the continuous law of noise on integers, to compare mechanisms.
 
-        It is in squared steps of the released integers. No guarantee rests on it. Raises ValueError
-        if the mechanism makes choices.
+        Args:
+            noise: Noise of this mechanism's family.
+
+        Returns:
+            The variance, in squared steps of the released integers. No guarantee rests on it.
+
+        Raises:
+            ValueError: The mechanism makes choices.
         """
         raise ValueError("a choice has no variance")
 
@@ -196,6 +272,11 @@ class Mechanism(ABC):
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """Estimate the error at an intensity, to compare mechanisms.
 
-        It is the variance over the square of the target's L1 sensitivity; of choices a comparable
-        multiple of 1/intensity^2.
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The variance over the square of the target's L1 sensitivity; of choices a comparable
+            multiple of 1/intensity^2.
         """

@@ -84,11 +84,19 @@ def find_shortfall(
 ) -> int:
     """Find a bound on how far picks fall short of the best candidates, whatever the data are.
 
-    Picks are made one after the other without replacement, by permute-and-flip (``flips``) or the
-    exponential mechanism, each at this rate. It is the least whole s, in steps of the integer
-    score, such that no pick scores more than s below the true candidate of its rank, except with
-    probability ``alpha``. Raises ValueError if there is no candidate or no pick, or rate or alpha
-    is out of range.
+    Args:
+        flips: The picks are by permute-and-flip, else by the exponential mechanism.
+        candidates: Number of candidates.
+        picks: Number of picks, one after the other without replacement.
+        rate: The rate of each selection, positive.
+        alpha: The chance that some pick falls short by more, between 0 and 1.
+
+    Returns:
+        The least whole s, in steps of the integer score, such that no pick scores more than s
+        below the true candidate of its rank, except with probability ``alpha``.
+
+    Raises:
+        ValueError: There is no candidate or no pick, or rate or alpha is out of range.
     """
     if candidates < 1 or picks < 1:
         raise ValueError("a selection needs a candidate and a pick")

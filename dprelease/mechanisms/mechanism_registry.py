@@ -31,20 +31,39 @@ NO_NOISE = "mechanisms.none"
 
 
 def get_law(family: NoiseFamily) -> Mechanism:
-    """Look up the mechanism that knows variance, loss and words of a law other than NONE."""
+    """Look up the first mechanism of a noise family.
+
+    Args:
+        family: A family other than NONE.
+
+    Returns:
+        The mechanism that knows variance, loss and words of this law.
+    """
     return next(mechanism for mechanism in MECHANISMS if mechanism.family is family)
 
 
 def get_words(family: NoiseFamily) -> str:
-    """Look up the id of the name of a noise family's mechanism in reports."""
+    """Look up the name of a noise family's mechanism in reports.
+
+    Args:
+        family: Any noise family.
+
+    Returns:
+        The id of the sentence.
+    """
     return NO_NOISE if family is NoiseFamily.NONE else get_law(family).words
 
 
 def refine_choice(target: Target, choice: Choice) -> Choice:
-    """Let every mechanism replace a choice by one of the same epsilon and rho that errs less.
+    """Let every mechanism refine a choice.
 
-    The events may lose more than those of ``choice``, so a total composed of those does not cover
-    it.
+    Args:
+        target: The release to protect.
+        choice: The planned choice.
+
+    Returns:
+        The choice, or one of the same epsilon and rho that errs less. Its events may lose more
+        than those of ``choice``, so a total composed of those events does not cover it.
     """
     for mechanism in MECHANISMS:
         choice = mechanism.refine(target, choice)
@@ -52,9 +71,15 @@ def refine_choice(target: Target, choice: Choice) -> Choice:
 
 
 def refine_selection(target: Target, keys: int, choice: Choice) -> Choice:
-    """Let every mechanism refine the choice for a count that selects keys, where more are shown.
+    """Let every mechanism refine the choice for a count that selects private keys.
 
-    A unit counts in at most so many keys. Loss and events stay.
+    Args:
+        target: The count.
+        keys: In how many keys a unit counts at most.
+        choice: The planned choice.
+
+    Returns:
+        The choice, or one of the same loss and events that shows keys of fewer units.
     """
     for mechanism in MECHANISMS:
         choice = mechanism.refine_selection(target, keys, choice)
@@ -69,10 +94,15 @@ class Options(NamedTuple):
 
 
 def list_options(target: Target, mechanism_name: str) -> Options:
-    """List the mechanisms of the smallest error for a target: for pure and for concentrated losses.
+    """List the mechanisms that a target can use.
 
-    They are the same where only one fits. ``mechanism_name``: the spec's ``mechanism``, "auto" or a
-    keyword.
+    Args:
+        target: The release to protect.
+        mechanism_name: The spec's ``mechanism``: "auto" or a mechanism's keyword.
+
+    Returns:
+        The mechanism with the smallest error for pure losses, and that for concentrated losses; the
+        same one twice where only one fits.
     """
     fitting = [
         mechanism

@@ -44,10 +44,18 @@ _HALVINGS = 60
 
 
 def bound_range_rho(epsilon: Fraction) -> Fraction:
-    """Bound the rho of every mechanism of bounded range from above, to 15 digits.
+    """Bound the rho of every mechanism of bounded range from above.
 
-    ``epsilon`` >= 0 is the length of the interval that holds all log-ratios. The bound is tight
-    (see the module), and never exceeds epsilon^2/8. Raises ValueError for a negative epsilon.
+    The bound is tight (see the module); it never exceeds epsilon^2/8.
+
+    Args:
+        epsilon: Length of the interval that holds all log-ratios, at least 0.
+
+    Returns:
+        rho, rounded up to 15 significant digits.
+
+    Raises:
+        ValueError: epsilon is negative.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
@@ -66,7 +74,14 @@ def bound_range_rho(epsilon: Fraction) -> Fraction:
 def find_range_for_rho(rho: Fraction) -> Fraction:
     """Find the largest range whose rho, by ``bound_range_rho``, is at most ``rho``.
 
-    It is rounded down to 15 digits. Raises ValueError unless rho is positive.
+    Args:
+        rho: The zCDP budget, positive.
+
+    Returns:
+        epsilon, the length of the interval, rounded down to 15 significant digits.
+
+    Raises:
+        ValueError: rho is not positive.
     """
     if rho <= 0:
         raise ValueError("rho must be positive")

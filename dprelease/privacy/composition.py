@@ -117,11 +117,16 @@ def compose(
 def compose_numerically(
     events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
 ) -> Fraction | None:
-    """Compose events numerically and claim an epsilon at this delta, rounded up to 12 digits.
+    """Compose events numerically and claim an epsilon at this delta.
 
-    The claim exceeds what was computed by the factor ``margin``, and counts only after
-    ``kernel.chapters.composition`` has confirmed it. None if the events have no epsilon at this
-    delta.
+    Args:
+        events: Events with the number of times that each occurs.
+        delta: The delta at which epsilon is claimed.
+        margin: Factor above 1 by which the claim exceeds the computed epsilon.
+
+    Returns:
+        The claimed epsilon, rounded up to 12 digits; None if the events have no epsilon at this
+        delta. It counts only after ``kernel.chapters.composition`` has confirmed it.
     """
     # Imported here, because numpy takes a tenth of a second to load.
     from dprelease.privacy import loss_distributions
@@ -136,9 +141,13 @@ def compose_numerically(
 
 
 def compose_basic(losses: Sequence[Loss]) -> Loss:
-    """Add epsilons and deltas (basic composition), exactly.
+    """Add epsilons and deltas (basic composition); rho adds up where every loss has one.
 
-    ``rho`` is None unless every loss has a rho or is pure.
+    Args:
+        losses: Losses of releases about the same people; may be empty.
+
+    Returns:
+        The exact sums; ``rho`` is None unless every loss has a rho or is pure.
     """
     epsilon = sum((loss.epsilon for loss in losses), ZERO)
     return Loss(epsilon, sum((loss.delta for loss in losses), ZERO), _sum_rho(losses))
@@ -148,7 +157,15 @@ def compose_advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     """Bound the total by advanced composition (Dwork, Rothblum and Vadhan 2010), for comparison.
 
     epsilon = sqrt(2 ln(1/d') sum e_i^2) + sum e_i (e^e_i - 1), where d' is delta less the sum of
-    the deltas, rounded up to 12 digits. None if d' is not in (0, 1) or an epsilon exceeds 100.
+    the deltas.
+
+    Args:
+        losses: Losses of releases about the same people.
+        delta: The delta of the total.
+
+    Returns:
+        The loss with epsilon rounded up to 12 digits; None if d' is not in (0, 1) or an epsilon
+        exceeds 100.
     """
     spare = delta - sum((loss.delta for loss in losses), ZERO)
     if not 0 < spare < 1 or any(loss.epsilon > _LARGEST for loss in losses):
@@ -160,7 +177,15 @@ def compose_advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
 
 
 def repeat(loss: Loss, times: int) -> Loss:
-    """Add a loss to itself: that of so many releases."""
+    """Add a loss to itself.
+
+    Args:
+        loss: The loss of one release.
+        times: How many such releases there are.
+
+    Returns:
+        ``times`` times epsilon, delta and rho.
+    """
     rho = None if loss.rho is None else times * loss.rho
     return Loss(times * loss.epsilon, times * loss.delta, rho)
 

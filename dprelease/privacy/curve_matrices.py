@@ -38,9 +38,15 @@ _LEAST_WEIGHT = 1e-3
 
 
 def build_waves(axis: CurveAxis) -> AxisMatrix:
-    """Build the BASIS matrix of cosine and sine waves, for Gaussian noise: a column for each bin.
+    """Build the matrix of cosine and sine waves, for Gaussian noise.
 
     Every column has length ``FINENESS`` before its entries are rounded.
+
+    Args:
+        axis: The bins of the column, its bounds and the bandwidth of the kernel.
+
+    Returns:
+        A BASIS matrix: one row for each released integer, one column for each bin.
     """
     bandwidth = float(axis.bandwidth)
     period = float(axis.upper - axis.lower) + MARGIN * bandwidth
@@ -62,10 +68,14 @@ def build_waves(axis: CurveAxis) -> AxisMatrix:
 
 
 def build_bins(axis: CurveAxis) -> AxisMatrix:
-    """Build the BASIS matrix of neighbouring bins that are counted together, for Laplace noise.
+    """Build the matrix of neighbouring bins that are counted together, for Laplace noise.
 
-    They are B-splines if the axis is ``smooth`` and has more bins than splines are needed,
-    otherwise plain sums of neighbouring bins.
+    Args:
+        axis: The bins of the column, its bounds and the bandwidth of the kernel.
+
+    Returns:
+        A BASIS matrix: B-splines if the axis is ``smooth`` and has more bins than splines are
+        needed, otherwise plain sums of neighbouring bins.
     """
     if axis.smooth and (number := _number(axis, SPACING)) < len(axis.centres):
         return build_splines(axis, number)
@@ -130,5 +140,12 @@ def _compute_spline(distance: int) -> Fraction:
 
 
 def count_parts(matrix: AxisMatrix) -> int:
-    """Count the parts into which a matrix of this module divides a record."""
+    """Count the parts into which the matrix divides a record.
+
+    Args:
+        matrix: A matrix of this module.
+
+    Returns:
+        1 if bins are counted whole, otherwise ``FINENESS``.
+    """
     return 1 if max(map(max, matrix.entries)) == 1 else FINENESS

@@ -59,11 +59,19 @@ WIDTHS = tuple(
 
 
 def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
-    """Bound the delta of discrete Gaussian noise at an epsilon >= 0 from above.
+    """Bound the delta of discrete Gaussian noise at an epsilon from above.
 
-    It is the least of the lattice sum, the smoothing bound and zCDP, where each applies.
-    ``sigma2``, of the noise on each integer, is positive. Raises ValueError for numbers out of
-    range.
+    Args:
+        sigma2: Sigma squared of the noise on each integer, positive.
+        shift: How neighbours' integers can differ.
+        epsilon: At least 0.
+
+    Returns:
+        A delta for which the mechanism is (epsilon, delta)-DP: the least of the lattice sum, the
+        smoothing bound and zCDP, where each applies.
+
+    Raises:
+        ValueError: sigma2 is not positive or epsilon is negative.
     """
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
@@ -87,8 +95,17 @@ def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
 def bound_epsilon(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
     """Bound the epsilon of discrete Gaussian noise at a delta from above.
 
-    It is rounded up to 12 digits, and usually right to 11. ``sigma2``, of the noise on each
-    integer, is positive, and delta between 0 and 1. Raises ValueError for numbers out of range.
+    Args:
+        sigma2: Sigma squared of the noise on each integer, positive.
+        shift: How neighbours' integers can differ.
+        delta: Between 0 and 1.
+
+    Returns:
+        An epsilon, rounded up to 12 digits, usually right to 11, for which the mechanism is
+        (epsilon, delta)-DP.
+
+    Raises:
+        ValueError: sigma2 is not positive or delta is not between 0 and 1.
     """
     target = _choose_target(delta)
     if sigma2 <= 0:
@@ -109,8 +126,18 @@ def find_least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fract
     """Find the least sigma squared on the grid of ``choose_grid_step`` for (epsilon, delta)-DP.
 
     The answer is certainly valid, and one grid step less is not confirmed. For a large epsilon the
-    discrete law's delta is not monotone in sigma, so much smaller values may be valid again. Raises
-    ValueError unless epsilon is positive, delta between 0 and 1, and the shift not zero.
+    discrete law's delta is not monotone in sigma, so much smaller values may be valid again.
+
+    Args:
+        shift: How neighbours' integers can differ; not zero.
+        epsilon: Positive.
+        delta: Between 0 and 1.
+
+    Returns:
+        Sigma squared, a multiple of the grid step.
+
+    Raises:
+        ValueError: epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
     """
     target = _choose_target(delta)
     if epsilon <= 0:

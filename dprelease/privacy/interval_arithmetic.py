@@ -23,17 +23,43 @@ ZERO = Fraction(0)
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
-    """Round up to so many significant digits: the least such number that is not below ``value``."""
+    """Round up to a number of significant digits.
+
+    Args:
+        value: Any Fraction.
+        digits: How many significant digits the result may have.
+
+    Returns:
+        The least such number that is not below ``value``.
+    """
     return Fraction(intervals.divide_out(value, intervals.build_contexts(digits)[1]))
 
 
 def round_down(value: Fraction, digits: int = 15) -> Fraction:
-    """Round down to so many significant digits: the largest such number not above ``value``."""
+    """Round down to a number of significant digits.
+
+    Args:
+        value: Any Fraction.
+        digits: How many significant digits the result may have.
+
+    Returns:
+        The largest such number that is not above ``value``.
+    """
     return Fraction(intervals.divide_out(value, intervals.build_contexts(digits)[0]))
 
 
 def bound_exp(x: Fraction) -> Bounds:
-    """Enclose e^x; below -5000 by 0 and the bound of e^-5000. Raise OverflowError above 5000."""
+    """Enclose e^x.
+
+    Args:
+        x: At most 5000.
+
+    Returns:
+        Lower and upper bound of about 80 digits; (0, bound of e^-5000) for x below -5000.
+
+    Raises:
+        OverflowError: x is above 5000.
+    """
     if x == 0:
         return ONE, ONE
     if x < -CLAMP:
@@ -50,7 +76,17 @@ def bound_exp_below(x: Fraction) -> Fraction:
 
 
 def bound_ln(x: Fraction) -> Bounds:
-    """Enclose ln x; raise ValueError unless x is positive."""
+    """Enclose ln x.
+
+    Args:
+        x: Positive.
+
+    Returns:
+        Lower and upper bound of about 80 digits.
+
+    Raises:
+        ValueError: x is not positive.
+    """
     low, high = intervals.bound_log(x, DIGITS)
     return Fraction(low), Fraction(high)
 

@@ -105,9 +105,17 @@ def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
 
     The order of events does not matter. The estimate is off by about a part in 10^5, up or down.
 
-    Raises ValueError if delta is not in [0, 1), an event is invalid, or there is no epsilon: delta
-    is not above the probability that an event with a delta fails, is 0 with Gaussian noise, or is
-    too small for floats.
+    Args:
+        events: Events with the number of times that each occurs.
+        delta: In [0, 1).
+
+    Returns:
+        epsilon, as a float.
+
+    Raises:
+        ValueError: delta is out of range, an event is invalid, or there is no epsilon: delta is
+            not above the probability that an event with a delta fails, is 0 with Gaussian noise,
+            or is too small for floats.
     """
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")

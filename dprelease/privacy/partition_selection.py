@@ -239,13 +239,22 @@ def find_laplace_threshold(
     """Find the least threshold T for discrete Laplace noise: new keys cost at most ``delta``.
 
     The release is (l1/scale, delta)-DP under either neighbour relation, where l1 is the L1 change
-    of all counts together (``sensitivity.bound_addition`` or ``bound_replacement``). With a =
-    e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less where
-    R < G B.
+    of all counts together (``sensitivity.bound_addition`` or ``bound_replacement``). With
+    a = e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less
+    where R < G B.
 
-    T is certainly valid, and the least up to 10^-60 in delta. It is a multiple of what a row adds
-    to what selects, a count or two sums (``form``): so many rows reach it. Raises ValueError if
-    scale or delta is out of range, or no threshold was found.
+    Args:
+        scale: Scale of the noise on each count, positive.
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        delta: Chance that a key of one unit alone may be shown, between 0 and 1.
+        form: What selects keys: a count, or the two sums of a mean.
+
+    Returns:
+        T: certainly valid, and the least such T up to 10^-60 in delta. It is a multiple of what a
+        row adds: so many rows reach it.
+
+    Raises:
+        ValueError: scale or delta is out of range, or no threshold was found.
     """
     _check(delta)
     if scale <= 0:
@@ -258,9 +267,20 @@ def find_cut_noise(
 ) -> Noise | None:
     """Find the Laplace noise of this scale that is cut the nearest; T is one above its reach.
 
-    The release is (l1/scale, delta)-DP, where l1 is the L1 change of all counts together, and a
-    unit counts in ``keys`` keys at most, by 1 in each; see *Cut noise*. None if the reach would be
-    below the scale or above ``MOST_REACH``. Raises ValueError if delta is out of range.
+    The release is (l1/scale, delta)-DP, where l1 is the L1 change of all counts together; see
+    *Cut noise*.
+
+    Args:
+        scale: Scale of the noise on each count, positive.
+        keys: In how many keys a unit counts at most, by 1 in each (G).
+        delta: Between 0 and 1.
+        adjacency: The neighbour relation.
+
+    Returns:
+        The noise, or None if its reach would be below its scale or above ``MOST_REACH``.
+
+    Raises:
+        ValueError: delta is out of range.
     """
     _check(delta)
     moved = keys if adjacency is Adjacency.ADD_REMOVE else 2 * keys
@@ -286,9 +306,18 @@ def calibrate_gaussian(
 ) -> tuple[Fraction, int]:
     """Find the sigma squared and the least threshold T of an (epsilon, delta)-DP key selection.
 
-    ``delta`` pays for the noise and for keys of one unit alone. Both are certainly valid. T is the
-    least there is, unless delta must be divided (see *Gaussian*): then the least over ``SHARES``.
-    Raises ValueError if epsilon or delta is out of range.
+    Args:
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        epsilon: Positive.
+        delta: Pays for the noise and for keys of one unit alone; between 0 and 1.
+        adjacency: The neighbour relation.
+
+    Returns:
+        Sigma squared of the noise on each count, and T. Certainly valid. T is the least there is,
+        unless delta must be divided (see *Gaussian*): then the least over ``SHARES``.
+
+    Raises:
+        ValueError: epsilon or delta is out of range.
     """
     _check(delta)
     shift = _bound_other_shift(contribution, 0, adjacency)
@@ -332,9 +361,19 @@ def _build_shift(limits: Contribution) -> Shift:
 def find_hiding_threshold(noise: Noise, contribution: Contribution, delta: Fraction) -> int:
     """Find the least threshold T at which new keys are shown with a chance of at most ``delta``.
 
-    With Laplace or Gaussian noise that is rho-zCDP on all counts, the release is delta-approximate
-    rho-zCDP under either neighbour relation. T is certainly valid, and the least up to 10^-60 in
-    delta. Raises ValueError if delta is out of range, or the noise has no parameter.
+    With noise that is rho-zCDP on all counts, the release is delta-approximate rho-zCDP under
+    either neighbour relation.
+
+    Args:
+        noise: Laplace or Gaussian noise on each count.
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        delta: Chance that a key of one unit alone may be shown, between 0 and 1.
+
+    Returns:
+        T: certainly valid, and the least such T up to 10^-60 in delta.
+
+    Raises:
+        ValueError: delta is out of range, or the noise has no parameter.
     """
     _check(delta)
     if noise.parameter <= 0:

@@ -168,6 +168,15 @@ def bound_addition(
     Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
     far, so L1 <= R l1 and L2^2 <= l2_squared S (see *Filling*). Attained by a scalar, and by a
     vector that can put all of its L1 norm into one entry, with all rows alike.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        row: The integers that one row adds to its cell.
+        cells: Number of cells of the table.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound in grid units, with the derivation.
     """
     limits = contribution.limit_cells(cells)
     text = _describe_addition(limits, row, unit)
@@ -220,7 +229,16 @@ def bound_replacement(
 
 
 def bound_unit_addition(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
-    """Bound the change of per-cell unit counts when a unit comes or goes: 1 per cell. Tight."""
+    """Bound the change of per-cell unit counts when a unit comes or goes: 1 per cell. Tight.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        cells: Number of cells of the table.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound, with the derivation.
+    """
     groups = contribution.limit_cells(cells).groups
     text = sentence(
         "sensitivity.cells.of_unit", unit=sentence(unit), cells=_describe_counted_cells(groups)
@@ -233,8 +251,15 @@ def bound_unit_replacement(
 ) -> Sensitivity:
     """Bound the change of per-cell unit counts when a unit is replaced. Tight.
 
-    ``outside``: a unit of the table can be in no cell; if False, the count of a single cell that
-    holds every unit never changes.
+    Args:
+        contribution: The limits on a unit's rows.
+        cells: Number of cells of the table.
+        outside: A unit of the table can be in no cell; if False, the count of a single cell that
+            holds every unit never changes.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound, with the derivation.
     """
     groups = contribution.limit_cells(cells).groups
     change = bound_replacement(Contribution(groups, groups, 1), COUNT, cells, outside=outside)

@@ -60,7 +60,17 @@ from dprelease.privacy.sensitivity import Contribution
 def bound_mixed_change(
     contribution: Contribution, sizes: Sequence[int], axes: Sequence[AxisMatrix], *, replaced: bool
 ) -> Sensitivity:
-    """Bound the change of cells that are mixed along axes, each of so many labels."""
+    """Bound the change of cells that are mixed along axes.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        sizes: Number of labels of each axis.
+        axes: One matrix for each axis.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        L1 and squared L2 bound of the mixed integers, with the derivation.
+    """
     norms = [_compute_norms(size, axis) for size, axis in zip(sizes, axes, strict=True)]
     l1, l2_squared = prod(norm for norm, _ in norms), prod(norm for _, norm in norms)
     if replaced:
@@ -79,9 +89,17 @@ def bound_feature_change(
     replaced: bool,
     conditions: bool,
 ) -> Sensitivity:
-    """Bound the change of all features and cells together, of so many released integers.
+    """Bound the change of all features and cells together.
 
-    ``widths`` are the most that a record moves each feature by.
+    Args:
+        contribution: The limits on a unit's rows.
+        widths: The most that a record moves each feature by.
+        outputs: Number of released integers, over all cells.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+        conditions: All features are conditions.
+
+    Returns:
+        L1 and squared L2 bound of the released integers, with the derivation.
     """
     step = 2 if replaced else 1
     l1, l2_squared = step * sum(widths), step**2 * sum(width**2 for width in widths)
@@ -98,8 +116,14 @@ def bound_joint_change(
 ) -> Sensitivity:
     """Bound the change of features and of the number of records, over all cells together.
 
-    ``widths`` are the most that a record moves each feature by, times its factor, and the number.
-    The bounds include that of noise that is drawn together.
+    Args:
+        contribution: The limits on a unit's rows.
+        widths: The most that a record moves each feature by, times its factor, and the number.
+        outputs: Number of released integers, over all cells.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        The bounds of the released integers, with that of noise that is drawn together.
     """
     own = bound_feature_change(
         contribution, widths, outputs, replaced=replaced, conditions=max(widths) == 1
@@ -116,7 +140,12 @@ def bound_joint_change(
 def bound_counts_change(contribution: Contribution, conditions: int) -> Sensitivity:
     """Bound the change of the counts of conditions in a single cell, by any kind of neighbours.
 
-    The bounds include that of noise that is drawn together.
+    Args:
+        contribution: The limits on a unit's rows.
+        conditions: Number of conditions.
+
+    Returns:
+        The bounds of the released integers, with that of noise that is drawn together.
     """
     counts = _build_sensitivity(
         contribution, conditions, conditions, conditions, sentence("sensitivity.strategy.counts")
@@ -130,7 +159,14 @@ def bound_split_change(
 ) -> Sensitivity:
     """Bound the change of counts of disjoint records, such as those that meet a condition or not.
 
-    ``several``: by several conditions that exclude each other.
+    Args:
+        contribution: The limits on a unit's rows.
+        outputs: Number of released integers, over all cells.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+        several: By several conditions that exclude each other.
+
+    Returns:
+        L1 and squared L2 bound of the released integers, with the derivation.
     """
     moved = 2 if replaced else 1
     text = (

@@ -32,10 +32,18 @@ ROOM = Fraction(1, 10**13)
 
 @lru_cache(maxsize=1024)  # many queries of one weight have one epsilon
 def bound_pure_rho(epsilon: Fraction) -> Fraction:
-    """Bound the rho of every epsilon-DP mechanism by epsilon tanh(epsilon/2), to 15 digits.
+    """Bound the rho of every epsilon-DP mechanism from above: epsilon tanh(epsilon/2).
 
-    Tight for randomised response and for the discrete Laplace mechanism with sensitivity 1. Raises
-    ValueError for a negative epsilon.
+    Tight for randomised response and for the discrete Laplace mechanism with sensitivity 1.
+
+    Args:
+        epsilon: At least 0.
+
+    Returns:
+        rho, rounded up to 15 significant digits.
+
+    Raises:
+        ValueError: epsilon is negative.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
@@ -43,9 +51,17 @@ def bound_pure_rho(epsilon: Fraction) -> Fraction:
 
 
 def compute_gaussian_rho(l2_squared: int, sigma2: Fraction) -> Fraction:
-    """Compute the rho of (discrete) Gaussian noise, l2_squared/(2 sigma2) (CKS20, Theorem 14).
+    """Compute the exact rho of (discrete) Gaussian noise (CKS20, Theorem 14).
 
-    Raises ValueError unless sigma2 is positive.
+    Args:
+        l2_squared: Squared L2 sensitivity of the released integers.
+        sigma2: Sigma squared of the noise on each integer, positive.
+
+    Returns:
+        rho = l2_squared/(2 sigma2).
+
+    Raises:
+        ValueError: sigma2 is not positive.
     """
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
@@ -54,9 +70,17 @@ def compute_gaussian_rho(l2_squared: int, sigma2: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def bound_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Bound the epsilon of rho-zCDP at a delta from above, to 12 digits.
+    """Bound the epsilon of rho-zCDP at a delta from above.
 
-    Raises ValueError if rho is negative or delta is not between 0 and 1.
+    Args:
+        rho: At least 0.
+        delta: Between 0 and 1.
+
+    Returns:
+        An epsilon, rounded up to 12 digits, for which rho-zCDP implies (epsilon, delta)-DP.
+
+    Raises:
+        ValueError: rho is negative or delta is not between 0 and 1.
     """
     _check(rho, delta)
     if rho == 0:
@@ -92,11 +116,20 @@ def bound_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def bound_surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
-    """Bound from above what the conversion at order alpha adds to alpha rho, to 15 digits.
+    """Bound from above what the conversion at order alpha adds to alpha rho.
 
     A rho-zCDP mechanism is (alpha rho + surcharge, delta)-DP. Where several releases compose, rho
-    is their sum and the surcharge, which may be negative, is added once. Raises ValueError if alpha
-    is not above 1 or delta is not between 0 and 1.
+    is their sum and the surcharge is added once.
+
+    Args:
+        alpha: The order, above 1.
+        delta: Between 0 and 1.
+
+    Returns:
+        The surcharge, rounded up to 15 digits; it may be negative.
+
+    Raises:
+        ValueError: alpha is not above 1 or delta is not between 0 and 1.
     """
     _check(ZERO, delta)
     if alpha <= 1:
@@ -105,9 +138,17 @@ def bound_surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
 
 
 def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Choose the order alpha, to 6 digits, at which (epsilon, delta) allows the largest rho.
+    """Choose the order alpha at which (epsilon, delta) allows the largest rho.
 
-    It is a hint: every order above 1 is valid. Raises ValueError unless delta is between 0 and 1.
+    Args:
+        epsilon: The epsilon to be met.
+        delta: Between 0 and 1.
+
+    Returns:
+        alpha, to 6 digits. It is a hint: every order above 1 is valid.
+
+    Raises:
+        ValueError: delta is not between 0 and 1.
     """
     return 1 + round_up(_order(epsilon, delta) - 1, 6)
 
@@ -122,8 +163,15 @@ def _order(epsilon: Fraction, delta: Fraction) -> Fraction:
 def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Find the largest rho for which rho-zCDP implies (epsilon, delta)-DP, by ``bound_epsilon``.
 
-    It is rounded down to 13 digits. Raises ValueError if epsilon or delta is out of range, or no
-    rho was found.
+    Args:
+        epsilon: Positive.
+        delta: Between 0 and 1.
+
+    Returns:
+        rho, rounded down to 13 digits.
+
+    Raises:
+        ValueError: epsilon or delta is out of range, or no rho was found.
     """
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
@@ -142,7 +190,14 @@ def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 def find_epsilon_for_rho(rho: Fraction) -> Fraction:
     """Find the largest pure epsilon whose rho, by ``bound_pure_rho``, is at most ``rho``.
 
-    It is rounded down to 15 digits. Raises ValueError unless rho is positive.
+    Args:
+        rho: The zCDP budget, positive.
+
+    Returns:
+        epsilon, rounded down to 15 digits.
+
+    Raises:
+        ValueError: rho is not positive.
     """
     if rho <= 0:
         raise ValueError("rho must be positive")

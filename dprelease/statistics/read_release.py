@@ -56,6 +56,10 @@ Integers = Sequence[int]
 def build_view(read: Read, plan: Plan) -> Step:
     """View the release that a query is read from as if the query had made it.
 
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
     Returns:
         A step with the query. For combined figures it has the loss of all their steps, and noise
         of about the variance of the figures.
@@ -77,7 +81,14 @@ def build_view(read: Read, plan: Plan) -> Step:
 
 
 def build_views(plan: Plan) -> list[Step]:
-    """View every query of a plan as if it had made its own release, in the order of its reads."""
+    """View every query of a plan as if it had made its own release.
+
+    Args:
+        plan: A complete plan.
+
+    Returns:
+        One step for each read, in the order of ``plan.reads``.
+    """
     return [build_view(read, plan) for read in plan.reads]
 
 
@@ -90,8 +101,12 @@ def build_columns(
 ) -> list[OutputColumn]:
     """Build a query's output columns from the noisy integers it is read from.
 
-    ``noisy`` are the integers of all steps, ``together`` the count of the query's records if that
-    is fitted to the integers of other steps too.
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        noisy: The noisy integers of all steps.
+        interval: The level of noise intervals, such as 95/100.
+        together: The count of its records, if that is fitted to the integers of other steps too.
 
     Returns:
         The columns as published: value, half-width, flag and what else the statistic has.
@@ -119,6 +134,11 @@ def build_columns(
 def compute_constant_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
     """Compute the half-width of a query's noise interval, if every cell has the same.
 
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
+
     Returns:
         The half-width in the unit of the figure; None if it differs by cell.
     """
@@ -131,6 +151,10 @@ def compute_constant_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fr
 
 def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
     """Collect the noise of a query's figure, if it is the same for every cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
 
     Returns:
         Sums of independent draws with their weights; None if the noise differs by cell.
@@ -149,6 +173,10 @@ def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
 
 def compute_figure_variance(read: Read, plan: Plan) -> Fraction | None:
     """Compute the variance of a figure's noise, if it is the same for every cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
 
     Returns:
         The variance in the squared unit of the figure; None if it differs by cell.
@@ -169,6 +197,10 @@ class Piece(NamedTuple):
 
 def list_pieces(read: Read, plan: Plan) -> list[Piece]:
     """List the steps that a combined figure is made of.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
 
     Returns:
         One piece for each step. Empty unless the read is combined and every step counts the records
@@ -195,6 +227,11 @@ def list_pieces(read: Read, plan: Plan) -> list[Piece]:
 
 def compute_example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
     """Compute the half-width at the example number of records, if it differs by cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
 
     Returns:
         ``values`` (the number of records) and ``halfwidth``; None if there is no such example.
@@ -228,6 +265,10 @@ class LinearColumn(NamedTuple):
 def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
     """List the columns of a query that are linear in the integers of one step.
 
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
     Returns:
         The columns that are the truth plus fixed factors times noise. Empty where no column is
         linear, private keys are selected by the same noise, or an integer is screened.
@@ -253,6 +294,11 @@ def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
 
 def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
     """Describe how large the noise will be, before any data is read.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
 
     Returns:
         The text for plan and report.
@@ -282,6 +328,11 @@ def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
 def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
     """Compute what an accuracy target bounds, if it is the same for every cell.
 
+    Args:
+        read: How the query is read.
+        step: The step that it is read from.
+        confidence: The level of the target.
+
     Returns:
         The half-width in the unit of the figure, for quantiles the rank error; None if it differs
         by cell.
@@ -299,7 +350,13 @@ def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fr
 def build_example(
     read: Read, step: Step, interval: Fraction, records: int
 ) -> dict[str, float | int] | None:
-    """Compute the half-width at a number of records, of weighted ones their sum.
+    """Compute the half-width at a number of records, if it differs by cell.
+
+    Args:
+        read: How the query is read.
+        step: The step that it is read from.
+        interval: The level of the interval.
+        records: The number of records, of weighted ones their sum.
 
     Returns:
         ``values`` (the number of records) and ``halfwidth``; None if there is no such example.

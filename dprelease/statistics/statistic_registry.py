@@ -61,7 +61,14 @@ def list_own_keys() -> dict[str, OwnKey[Any]]:
 
 
 def get_key_selector(*, of_units: bool) -> str:
-    """Name the statistic that selects private keys: of people if ``of_units``, else of rows."""
+    """Look up the statistic that selects private keys.
+
+    Args:
+        of_units: True if the unit is a person, so that people are counted; else rows are.
+
+    Returns:
+        The statistic's name in the spec.
+    """
     return next(
         name
         for name, statistic in STATISTICS.items()
@@ -70,7 +77,13 @@ def get_key_selector(*, of_units: bool) -> str:
 
 
 def get_statistic(name: str) -> Statistic:
-    """Look up a statistic by its name in the spec.
+    """Look up a statistic.
+
+    Args:
+        name: Its name in the spec.
+
+    Returns:
+        The statistic.
 
     Raises:
         KeyError: There is no statistic of this name.

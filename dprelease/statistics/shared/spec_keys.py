@@ -114,13 +114,28 @@ class QueryReader(Protocol):
         """Return the group of its column, where it counts or chooses by the column's values."""
 
     def read_value(self, key: OwnKey[T]) -> T | None:
-        """Read the value of one of the statistic's own keys; None, too, if it is absent."""
+        """Read the value of a key.
+
+        Args:
+            key: One of the statistic's own keys.
+
+        Returns:
+            The value; None if the key is absent or its value was refused.
+        """
 
     def read_where(self) -> str | None:
         """Read the text of the query's condition; None if there is none."""
 
     def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
-        """Parse a condition; None, too, if there is no text."""
+        """Parse a condition.
+
+        Args:
+            text: The condition as written, or None.
+            keys: The place of the condition below the query, for complaints.
+
+        Returns:
+            The parsed condition; None if there is none or it was refused.
+        """
 
     def note_missing(self, key: str, hint: str) -> None:
         """Complain that a needed key is absent, unless it may only be misspelt.
@@ -131,16 +146,38 @@ class QueryReader(Protocol):
         """
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
-        """Complain of the value at some keys: its problem, and the remedy as hint."""
+        """Complain of the value at some keys.
+
+        Args:
+            code: The code of the complaint.
+            message: The problem.
+            hint: The remedy.
+            keys: The place of the value below the query.
+        """
 
     def read_ratio_part(self, key: OwnKey[object]) -> Part | None:
-        """Read the numerator or the denominator of a ratio, whichever the key is."""
+        """Read the numerator or the denominator of a ratio.
+
+        Args:
+            key: The key of that part.
+
+        Returns:
+            The part; None if it was refused.
+        """
 
     def read_clip(self) -> Clip | None:
         """Read what the totals of a person are scaled to: a norm, and its bound in grid steps."""
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
-        """Read the values that ``candidates`` or its file lists for a column, as grid integers."""
+        """Read the values that ``candidates`` or its file lists for a column.
+
+        Args:
+            column: The query's column.
+            grid: The grid of that column.
+
+        Returns:
+            Grid integers; None if the list was refused.
+        """
 
     def read_scored_candidates(self) -> Candidates | None:
         """Read the candidates and their score."""

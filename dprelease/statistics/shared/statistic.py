@@ -286,12 +286,23 @@ class Statistic(ABC):
         return Details()
 
     def describe_meaning(self, query: Query) -> Text:
-        """Describe what a figure is, in a few words."""
+        """Describe what a figure is, in a few words.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The text.
+        """
         subject = self.what if query.survey_weight is None else self.what_weighted
         return sentence(subject)
 
     def define_figure(self, query: Query, spell: Spell) -> tuple[Text, ...]:
         """Define what is computed, but for the records and values that all statistics share.
+
+        Args:
+            query: A query of this statistic.
+            spell: Spells an expression in words.
 
         Returns:
             Whole sentences. Condition, bounds, weight and groups are told by the caller.
@@ -300,11 +311,21 @@ class Statistic(ABC):
         return (sentence(self.definition, column=column),)
 
     def explain_step(self, step: Step) -> Text:
-        """Explain what a table of noise scales does not show; empty if there is nothing."""
+        """Explain what a table of noise scales does not show.
+
+        Args:
+            step: A step that a query of this statistic leads.
+
+        Returns:
+            The text; empty if there is nothing to explain.
+        """
         return sentence(self.explained) if self.explained else ""
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """List the factor of each released integer in every column that is linear in them.
+
+        Args:
+            query: A query of this statistic.
 
         Returns:
             Factors by column name, one for each released integer.
@@ -315,6 +336,9 @@ class Statistic(ABC):
     def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
         """Return the range of a figure that is a share of two sums on a scale.
 
+        Args:
+            query: A query of this statistic.
+
         Returns:
             The values of the shares 0 and 1; None for other figures.
         """
@@ -322,14 +346,26 @@ class Statistic(ABC):
         return None
 
     def explain_reading(self, level: str) -> Text:
-        """Explain how figures are read; empty if there is nothing to explain.
+        """Explain how figures are read.
 
-        ``level`` is the level of noise intervals, in percent.
+        Args:
+            level: The level of noise intervals, in percent.
+
+        Returns:
+            The text; empty if there is nothing to explain.
         """
         return sentence(self.reading, level=level) if self.reading else ""
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Give the hazards of reading the figures of a step, each with the query's name."""
+        """Give the hazards of reading the figures of a step.
+
+        Args:
+            step: A step as the query sees it.
+            interval: The level of noise intervals.
+
+        Yields:
+            Hazards, each with the query's name.
+        """
         if self.hazard is not None:
             title, note = self.hazard.title, self.hazard.note
             yield Hazard(self.hazard.place, title, note, step.query.name)
@@ -359,30 +395,53 @@ class Statistic(ABC):
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """List the suffixes of the published columns after the query's name, in order.
 
-        "" is the column of the figure itself.
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The suffixes; "" is the column of the figure itself.
         """
         return self.suffixes
 
     @abstractmethod
     def define_release(self, query: Query) -> Released:
-        """Define the exact integers of a cell and their combinations that get noise."""
+        """Define the exact integers of a cell and their combinations that get noise.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            Measures, transform and units of the release.
+        """
 
     def define_alternatives(self, query: Query) -> tuple[Released, ...]:
-        """Define other releases of the same, in the order in which they are tried.
+        """Define other releases of the same, which may err less with some noise.
 
-        With some noise they may err less.
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The other releases, in the order in which they are tried.
         """
         return ()
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
-        """Compute the mean variance of the figures, in units of that of one released integer.
+        """Compute the mean variance of the figures.
 
-        The released integers are mixed by the matrices ``axes``.
+        Args:
+            query: A query of this statistic.
+            axes: The matrices by which the released integers are mixed.
+
+        Returns:
+            The variance in units of that of one released integer.
         """
         return Fraction(1)
 
     def list_aspects(self, query: Query) -> tuple[tuple[Fraction, ...], ...]:
         """List what is to err little: combinations of the integers that it releases by itself.
+
+        Args:
+            query: A query of this statistic.
 
         Returns:
             The factors of each, so that its error is in the unit of what is published. Empty if
@@ -391,7 +450,13 @@ class Statistic(ABC):
         return ()
 
     def describe_row(self, query: Query) -> Row:
-        """Describe the integers that one row adds to its cell: bounds on them, in grid steps.
+        """Describe the integers that one row adds to its cell.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            Bounds on these integers, in grid steps.
 
         Raises:
             TypeError: The statistic overrides ``bound_sensitivity`` instead.
@@ -400,6 +465,10 @@ class Statistic(ABC):
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables.
+
+        Args:
+            query: A query of this statistic.
+            neighbours: The neighbour relation and the contribution limits.
 
         Returns:
             L1 and squared L2 bound in grid steps, with the derivation.
@@ -412,24 +481,54 @@ class Statistic(ABC):
         return bound_change(query, neighbours, row, outside=outside)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
-        """Plan how a query is read from sums that several statistics share."""
+        """Plan how a query is read from sums that several statistics share.
+
+        Args:
+            query: A query of this statistic.
+            sums: The shared release.
+
+        Returns:
+            The read.
+        """
         return Read(query, sums.step, sums.rows)
 
     def list_published_groups(self, query: Query) -> tuple[Group, ...]:
-        """List the groups by which the figures are published, in the order of the columns."""
+        """List the groups by which the figures are published.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The groups, in the order of the table's columns.
+        """
         return query.groups
 
     @abstractmethod
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Build the output columns from noisy integers: estimates, noise intervals, flags.
 
-        Each column has one value for each cell.
+        Args:
+            step: The step as the query sees it.
+            noisy: The noisy integers, ``noisy[i][cell]``.
+            interval: The level of noise intervals.
+
+        Returns:
+            The columns, with one value for each cell.
         """
 
     def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
         """Build the output columns of a figure whose count is fitted to other steps too.
+
+        Args:
+            step: The step as the query sees it.
+            noisy: The noisy integers, ``noisy[i][cell]``.
+            interval: The level of noise intervals.
+            together: The fitted count.
+
+        Returns:
+            The columns, with one value for each cell.
 
         Raises:
             TypeError: The statistic has no count that others share.
@@ -441,7 +540,13 @@ class Statistic(ABC):
     ) -> list[OutputColumn]:
         """Build the output columns of figures whose parts are combined of several steps' integers.
 
-        ``parts`` are what the statistic would have released by itself, with noise.
+        Args:
+            step: The step as the query sees it.
+            parts: What the statistic would have released by itself, with noise.
+            interval: The level of noise intervals.
+
+        Returns:
+            The columns, with one value for each cell.
 
         Raises:
             TypeError: The statistic has a single part.
@@ -449,7 +554,15 @@ class Statistic(ABC):
         raise TypeError("only a share has several parts")
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """Describe the size of the noise before any data is read."""
+        """Describe the size of the noise before any data is read.
+
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The text.
+        """
         records = choose_example_records(step.query)
         half = self.compute_halfwidth_at(step, interval, records)
         error: Text = sentence("statistics.error.no_interval")
@@ -462,27 +575,50 @@ class Statistic(ABC):
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Compute the half-width at a number of records, for figures whose error depends on it.
 
-        ``records`` of weighted ones is their sum. The half-width is in the unit of the figure; None
-        if every cell has the same, or so few records have none.
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+            records: The number of records, of weighted ones their sum.
+
+        Returns:
+            The half-width in the unit of the figure; None if every cell has the same, or so few
+            records have none.
         """
         return None
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """Compute the half-width of the noise interval, in the unit of the figure.
+        """Compute the half-width of the noise interval, if every cell has the same.
 
-        None if it differs by cell.
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The half-width in the unit of the figure; None if it differs by cell.
         """
         return None
 
     def compute_selecting_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
         """Compute the half-width of what selects private keys, far above the threshold.
 
-        It is in units that are counted.
+        Args:
+            step: The step as the query sees it; it selects keys.
+            interval: The level of noise intervals.
+
+        Returns:
+            The half-width, in units that are counted.
         """
         return self.compute_halfwidth(step, interval) or Fraction(0)
 
     def find_settled_units(self, step: Step, interval: Fraction) -> int:
         """Find the noisy number of units from which the selection of keys hardly widens intervals.
+
+        Args:
+            step: The step as the query sees it; it selects keys by several integers.
+            interval: The level of noise intervals.
+
+        Returns:
+            The number.
 
         Raises:
             TypeError: The statistic selects no keys like that.
@@ -492,7 +628,12 @@ class Statistic(ABC):
     def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
         """Find the number of a cell's values below which its figure says nothing.
 
-        It is a function of the plan alone; None if it is not known.
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The number, a function of the plan alone; None if it is not known.
         """
         return None
 
