@@ -15,6 +15,7 @@ A format becomes one regular expression, so that nobody's strptime decides what 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -62,8 +63,9 @@ _MEANT = {
 }
 
 
+@cache
 def list_zones() -> frozenset[str]:
-    """List the names of time zones; empty on a machine that has no list of them."""
+    """List the names of time zones, once; empty on a machine that has no list of them."""
     from zoneinfo import available_timezones  # imported here for start-up: most specs have none
 
     return frozenset(available_timezones())
