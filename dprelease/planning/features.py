@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
-from operator import mul
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -133,7 +132,10 @@ def mix_parts(
 def add_up_mixes(mixes: Sequence[Mix], factors: Sequence[Fraction | int]) -> Mix:
     """Add up mixes of one feature, each times its factor."""
     parts = zip(*(mix[1:] for mix in mixes), strict=True)
-    sums = (sum(map(mul, part, factors), Fraction(0)) for part in parts)
+    sums = (
+        sum((amount * factor for amount, factor in zip(part, factors, strict=True)), Fraction(0))
+        for part in parts
+    )
     return Mix(mixes[0].feature, *sums)
 
 

@@ -17,6 +17,7 @@ from dprelease.errors import Failure
 from dprelease.kernel.certification import certify
 from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.model import Form, NoiseFamily, Plan, Reading, Term
+from dprelease.planning.features import Mix, add_up_mixes
 from dprelease.planning.figure_errors import compute_errors
 from dprelease.planning.planner import make_plan
 from dprelease.planning.steps import Draft
@@ -402,3 +403,11 @@ def test_other_conditions_stand_beside_those_that_exclude_each_other() -> None:
 def test_version_02_planned_no_conditions_apart() -> None:
     made = plan(PURE, *({"where": where} for where in APART), as_version_02=True)
     assert not any(step.apart for step in made.steps)
+
+
+def test_each_mix_has_a_factor() -> None:
+    mix = Mix(0, Fraction(1), Fraction(2), Fraction(3))
+    assert add_up_mixes([mix, mix], [2, Fraction(1, 2)])[1:] == (2.5, 5, 7.5)
+    for factors in ([1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="argument"):
+            add_up_mixes([mix, mix], factors)
