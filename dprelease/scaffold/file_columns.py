@@ -191,12 +191,11 @@ def _build_header_failure(file: str, place: int, why: str, *, is_sheet: bool) ->
     return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
 
 
-def read_declared_columns(source: Source, title: str) -> list[Named]:
+def read_declared_columns(source: Source) -> list[Named]:
     """Read names and types of columns as the place of the data declares them; reads no record.
 
     Args:
-        source: A source of any format but CSV.
-        title: Name of the source for messages.
+        source: A source of any format but CSV; messages name its ``pattern``.
 
     Returns:
         The columns, with the reason for each that no spec can read.
@@ -206,17 +205,16 @@ def read_declared_columns(source: Source, title: str) -> list[Named]:
     """
     from dprelease.sources.shared.source_format import list_columns
 
-    if not source.remote and not os.path.isfile(source.pattern):
-        is_there = os.path.exists(source.pattern)
+    title = source.pattern
+    if not source.remote and not os.path.isfile(title):
+        is_there = os.path.exists(title)
         reason = "it is not a regular file" if is_there else "there is no such file"
         raise build_unreadable_failure(title, reason)
     try:
         stored = list_columns(source)
     except Failure as failure:
         found = failure.complaints[0]
-        is_named = source.database is None and found.message.startswith(source.pattern)
-        wrong = "it" + found.message.removeprefix(source.pattern) if is_named else found.message
-        raise build_unreadable_failure(title, wrong, found.hint) from None
+        raise build_unreadable_failure(title, found.message, found.hint) from None
     if not stored:
         raise build_unreadable_failure(title, "it has none")
     if SOURCES[source.format].naming is Naming.ROW:

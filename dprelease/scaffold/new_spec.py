@@ -126,22 +126,22 @@ def _begin_file_spec(data: str, folder: str, spec: str, form: Csv, options: Opti
         return NewSpec(name, path, spec, listed.naming, columns, place, form)
     if not options.header or form != Csv(""):
         raise _build_option_failure(data, "the options for CSV are not for its format")
-    source = Source(os.path.abspath(data), format, own=tuple(options.own.items()))
-    columns = read_declared_columns(source, data)
+    source = Source(data, format, own=tuple(options.own.items()))
+    columns = read_declared_columns(source)
     return NewSpec(name, path, spec, listed.naming, columns, {**place, **options.own})
 
 
 def _begin_database_spec(driver: str, uri_env: str, table: str, spec: str) -> NewSpec:
     if not is_variable_name(uri_env):  # it may be a URI, and is not said again
-        reason = "that is not the name of an environment variable"
-        hint = "put the URI in a variable, and name it here"
+        reason = "uri_env is not the name of an environment variable"
+        hint = "put the URI in a variable, and write the name, such as SURVEY_URI"
         raise build_unreadable_failure("a table", reason, hint)
     names = split_table_name(table)
     if names is None:
         hint = 'write its name, or its schema and name as "schema.table"'
-        raise build_unreadable_failure("a table", "that is not the name of a table", hint)
+        raise build_unreadable_failure("a table", "its name is not that of a table", hint)
     database = Database(driver, uri_env, names)
-    columns = read_declared_columns(Source(table, "adbc", database=database), table)
+    columns = read_declared_columns(Source(table, "adbc", database=database))
     place = {"format": "adbc", "driver": driver, "uri_env": uri_env, "table": table}
     return NewSpec(_derive_name(names[-1]), table, spec, Naming.CATALOGUE, columns, place)
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import zoneinfo
 from contextlib import closing
 
 import databases
@@ -17,6 +18,7 @@ import tomli
 import dprelease
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
+from dprelease.model.date_formats import list_zones
 from dprelease.scaffold.file_columns import (
     Csv,
     read_csv_columns,
@@ -260,7 +262,7 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
     )
     pq.write_table(table, folder / "a.parquet")
     source = Source(str(folder / "a.parquet"), "parquet")
-    found = read_declared_columns(source, "a.parquet")
+    found = read_declared_columns(source)
     types = [each.type for each in found]
     moments = ["timestamp"] * 4
     assert types == ["string", "integer", "float", "date", *moments, "string", None]
@@ -287,6 +289,17 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
     (folder / "b.parquet").write_bytes(b"PAR1 not at all")
     for name in ("b.parquet", "c.parquet", "c.csv", "a.xlsx", "."):
         assert cli("init", name).code == 2
+
+
+def test_zones_are_listed_once_for_all_columns(folder, monkeypatch):
+    asked, listed = [], zoneinfo.available_timezones()
+    monkeypatch.setattr(zoneinfo, "available_timezones", lambda: asked.append(1) or listed)
+    list_zones.cache_clear()
+    berlin = pa.timestamp("ms", "Europe/Berlin")
+    pq.write_table(pa.table({name: pa.array([0], berlin) for name in "abc"}), folder / "a.parquet")
+    found = read_declared_columns(Source(str(folder / "a.parquet"), "parquet"))
+    assert [each.zone for each in found] == ["Europe/Berlin"] * 3
+    assert len(asked) == 1
 
 
 @pytest.fixture
@@ -321,7 +334,7 @@ def test_a_workbook_gives_names_from_its_first_row(cli, folder, book, monkeypatc
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
-        (["a.xlsx"], "E015", "it has several sheets"),
+        (["a.xlsx"], "E015", "a.xlsx has several sheets"),
         (["a.xlsx", "--sheet", "none"], "E015", 'no sheet "none"'),
         (["a.xlsx", "--sheet", f"a {CANARY}"], "E016", "cell 2 looks like a value"),
         (["one.xlsx", "--delimiter", ";"], "E015", "leave that option out"),
@@ -495,7 +508,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     names = ["a", "A", "", "b\n", "at", "c", "span"]
     pq.write_table(pa.table([["x"], ["x"], ["x"], ["x"], zoned, ["x"], spans], names=names), file)
     source = Source(file, "parquet")
-    found = {each.name: each.unread for each in read_declared_columns(source, file)}
+    found = {each.name: each.unread for each in read_declared_columns(source)}
     assert found["a"] == found["A"] == "its name stands there twice"
     assert "empty" in found[""]
     assert "control" in found["b\n"]
@@ -504,7 +517,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     assert "type" in found["span"]
     pq.write_table(pa.table({}), file)
     with pytest.raises(Failure):
-        read_declared_columns(source, file)
+        read_declared_columns(source)
 
 
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])
