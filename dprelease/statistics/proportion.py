@@ -11,14 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprelease.model import (
-    Measure,
-    MeasureKind,
-    OutputColumn,
-    Part,
-    Query,
-    Step,
-)
+from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Step
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
 from dprelease.postprocess.intervals.fixed_point import choose_places

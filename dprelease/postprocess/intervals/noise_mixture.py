@@ -188,7 +188,10 @@ def bound_normal_halfwidth(
 def bound_mixed_halfwidth(
     noise: Noise, factors: Sequence[Fraction], interval: Fraction
 ) -> Fraction:
-    """Bound the half-width of two or three draws of positive weights, in steps of the noise."""
+    """Bound the half-width of two or three draws of positive weights, by the continuous laws.
+
+    It is rounded up, in steps of the noise.
+    """
     import numpy as np
 
     whole = sum(factors, Fraction(0))

@@ -53,7 +53,9 @@ class ColumnLayout(Struct, frozen=True):
         columns = {name: col(field) for name, field in self.fields.items()}
         fields = Fields(col(RECORDS), columns, self.list_duckdb_types(), zones=self.zones)
         places = {name: self.fields[name] for name in (*self.coded, *self.partitions)}
-        return RecordStream(fields, open_columns, size, True, record_count, places)
+        return RecordStream(
+            fields, open_columns, size, cheap=True, record_count=record_count, coded=places
+        )
 
     def list_duckdb_types(self) -> dict[str, str]:
         """List the DuckDB type of each column of the files; the others are texts."""

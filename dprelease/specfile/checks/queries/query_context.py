@@ -10,12 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from dprelease.model import (
-    NUMERIC_TYPES,
-    Column,
-    ColumnType,
-    Expression,
-)
+from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression
 from dprelease.specfile.checks.columns.column import DeclaredColumn, find_column
 from dprelease.specfile.checks.columns.expression_checks import read_expression
 from dprelease.specfile.checks.columns.list_files import Lists
@@ -101,7 +96,7 @@ class SpecQuery(Struct, frozen=True):
     def find_new(
         self, name: str, before: Container[str], *keys: str | int
     ) -> DeclaredColumn | None:
-        """Look up a column to group by; complain if it is named before, too, or holds units."""
+        """Look up a column of an axis; complain if it is named before, too, or holds units."""
         if name in before:
             self.part.complain("E231", f"{show(name)} is named twice", *keys)
             return None
