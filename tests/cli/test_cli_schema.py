@@ -100,6 +100,7 @@ CHANGES = [
     ('statistic = "count"', 'statistic = "count"\ncolumn = "days"', "query.0.column"),
     ('statistic = "count"', 'statistic = "top_k"', "query.0"),
     ('column = "days"\n', "", "query.1"),
+    ('statistic = "mean"', 'statistic = "density"\npoints = 1', "query.1.points"),
     ('name = "visits"', 'name = "a/b"', "query.0.name"),
     ('name = "visits"', 'name = "a..b"', "query.0.name"),
     ('path = "small.csv"', 'path = "small.csv"\nformat = "xls"', "data.format"),

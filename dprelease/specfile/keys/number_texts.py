@@ -231,7 +231,7 @@ Points: TypeAlias = int | tuple[Fraction | tuple[Fraction, ...], ...]
     "whole number from 2, or list",
     {
         "oneOf": [
-            _build_range(1, 10**6),
+            _build_range(2, 10**6),
             _build_array({"oneOf": [NUMBER, _build_array(NUMBER)]}),
         ]
     },
