@@ -3,7 +3,7 @@
 Offices publish such a table beside a questionnaire or a register. Its header names a ``column`` and
 any of the keys in ``FIELDS``. Other fields are refused, so that no misspelt one is passed over.
 Keys or edges of bins stand in one field with ``|`` between. A key may have its label: ``1 = Men``.
-Signs such as ``<=`` are of a key.
+A sign such as ``<=`` belongs to the key.
 """
 
 from __future__ import annotations
